@@ -1,0 +1,11 @@
+# L1: threads, the event loop, the process.
+lib_libsluice_a_SOURCES += \
+	lib/io/daemon.c lib/io/daemon.h \
+	lib/io/daemon-monitor.c \
+	lib/io/daemon-pidfile.c \
+	lib/io/daemon-private.h \
+	lib/io/daemon-user.c \
+	lib/io/loop.c lib/io/loop.h \
+	lib/io/placement.c lib/io/placement.h \
+	lib/io/thread.c lib/io/thread.h \
+	lib/io/wakeup.c lib/io/wakeup.h
