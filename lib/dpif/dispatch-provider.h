@@ -1,0 +1,71 @@
+/* What a dispatch strategy implements, and what dispatch.c gives it. */
+#ifndef DPIF_DISPATCH_PROVIDER_H
+#define DPIF_DISPATCH_PROVIDER_H 1
+
+#include "lib/base/lock.h"
+#include "lib/dpif/dispatch.h"
+#include "lib/io/wakeup.h"
+
+/* Commands to a handler, carried out by it at the top of dispatch_wait(). */
+enum dispatch_command_type {
+    COMMAND_RETIRE, /* Drain the channel (it is 'retired'), close it when empty. */
+    COMMAND_MOVE,   /* Hand the channel over to handler 'to'. */
+};
+struct dispatch_command {
+    enum dispatch_command_type type;
+    struct channel *channel;
+    unsigned int to;
+    struct dispatch_command *next;
+};
+
+struct dispatch_handler {
+    int epoll_fd;
+    struct wakeup wakeup;
+    struct lock lock; /* Rank IO. */
+    struct dispatch_command *commands GUARDED(lock);
+    struct dispatch_command **commands_tail GUARDED(lock);
+    struct channel **retiring; /* Being drained; the handler's own. */
+    size_t n_retiring, allocated_retiring;
+};
+
+struct dispatch {
+    const struct dispatch_ops *ops;
+    struct dpif *dpif;
+    struct dpif_session *session; /* Main's. */
+    unsigned int n_handlers;      /* That get channels. */
+    unsigned int n_made;          /* Made so far; those from n_handlers up are ending. */
+    struct dispatch_handler *handlers[DISPATCH_MAX_HANDLERS];
+    struct channel **channels; /* All that are not retired; main's. */
+    size_t n_channels, allocated_channels;
+};
+
+struct dispatch_ops {
+    enum dpif_dispatch mode;
+    const char *name;
+    size_t struct_size; /* Of the strategy's structure, which begins with struct dispatch. */
+
+    /* Opens channels, then tells the kernel. */
+    int (*open)(struct dispatch *, const odp_port_t *ports, size_t n_ports);
+    void (*close)(struct dispatch *);
+    int (*port_prepare)(struct dispatch *, struct dispatch_port *);
+    int (*port_commit)(struct dispatch *, struct dispatch_port *, odp_port_t);
+    int (*port_adopt)(struct dispatch *, odp_port_t);
+    void (*port_del)(struct dispatch *, odp_port_t);
+    /* d->n_handlers was OLD; handlers up to the new count exist. */
+    int (*resize)(struct dispatch *, unsigned int old);
+};
+
+extern const struct dispatch_ops dispatch_port_ops;
+extern const struct dispatch_ops dispatch_cpu_ops;
+
+/* Puts CH into the list of channels and into the epoll set of handler OWNER: from now on it may be read. 0 or -errno, and then CH
+ * is not in the list. */
+int dispatch_attach(struct dispatch *d, struct channel *ch, unsigned int owner);
+/* Takes CH out of the list; its owner drains and closes it.  The kernel no longer sends to it. */
+void dispatch_retire(struct dispatch *d, struct channel *ch);
+/* Hands CH over to handler TO. */
+void dispatch_move(struct dispatch *d, struct channel *ch, unsigned int to);
+/* Number of channels that handler H owns. */
+size_t dispatch_owned(const struct dispatch *d, unsigned int h);
+
+#endif

@@ -1,0 +1,432 @@
+/* See dispatch.h for what this is, its threads and its hand-overs.  This file holds what both strategies share:
+ * the handlers' epoll sets, the commands to handlers, the list of channels. */
+#include <config.h>
+
+#include "lib/dpif/dispatch.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "lib/base/counter.h"
+#include "lib/base/log.h"
+#include "lib/base/util.h"
+#include "lib/dpif/channel.h"
+#include "lib/dpif/dispatch-provider.h"
+
+LOG_MODULE(dispatch);
+
+COUNTER_DEFINE(dispatch_epoll_wait);
+COUNTER_DEFINE(dispatch_move);
+COUNTER_DEFINE(dispatch_retire);
+
+#define MAX_EVENTS 64
+
+/* ---- Handlers. ---- */
+
+static int handler_make(struct dispatch_handler **ret_handler)
+{
+    struct dispatch_handler *h = xzalloc(sizeof *h);
+    int error;
+
+    h->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (h->epoll_fd < 0) {
+        error = -errno;
+        goto err_free;
+    }
+    error = wakeup_init(&h->wakeup);
+    if (error) {
+        goto err_epoll;
+    }
+    /* data.ptr NULL stands for the wakeup descriptor. */
+    struct epoll_event event = { .events = EPOLLIN };
+    if (epoll_ctl(h->epoll_fd, EPOLL_CTL_ADD, h->wakeup.fd, &event) < 0) {
+        error = -errno;
+        goto err_wakeup;
+    }
+    lock_init(&h->lock, RANK_IO);
+    h->commands_tail = &h->commands;
+    *ret_handler = h;
+    return 0;
+
+err_wakeup:
+    wakeup_uninit(&h->wakeup);
+err_epoll:
+    close(h->epoll_fd);
+err_free:
+    free(h);
+    return error;
+}
+
+/* The handler's thread has ended and has carried out all its commands. */
+static void handler_free(struct dispatch_handler *h)
+{
+    for (size_t i = 0; i < h->n_retiring; i++) {
+        channel_close(h->retiring[i]);
+    }
+    free(h->retiring);
+    close(h->epoll_fd);
+    wakeup_uninit(&h->wakeup);
+    lock_uninit(&h->lock);
+    free(h);
+}
+
+static int handlers_grow(struct dispatch *d, unsigned int n)
+{
+    for (unsigned int i = d->n_made; i < n; i++) {
+        int error = handler_make(&d->handlers[i]);
+        if (error) {
+            return error;
+        }
+        d->n_made++;
+    }
+    return 0;
+}
+
+void dispatch_trim(struct dispatch *d)
+{
+    while (d->n_made > d->n_handlers) {
+        handler_free(d->handlers[--d->n_made]);
+        d->handlers[d->n_made] = NULL;
+    }
+}
+
+/* ---- Opening and closing. ---- */
+
+static const struct dispatch_ops *ops_of_mode(enum dpif_dispatch mode)
+{
+    switch (mode) {
+    case DPIF_DISPATCH_PER_PORT:
+        return &dispatch_port_ops;
+    case DPIF_DISPATCH_PER_CPU:
+        return &dispatch_cpu_ops;
+    }
+    abort();
+}
+
+int dispatch_open(struct dpif *dpif, struct dpif_session *session, enum dpif_dispatch mode, unsigned int n_handlers,
+                  const odp_port_t *ports, size_t n_ports, struct dispatch **ret_dispatch)
+{
+    const struct dispatch_ops *ops = ops_of_mode(mode);
+    struct dispatch *d = xzalloc(ops->struct_size);
+
+    d->ops = ops;
+    d->dpif = dpif;
+    d->session = session;
+    d->n_handlers = n_handlers;
+    int error = handlers_grow(d, n_handlers);
+    if (!error) {
+        error = ops->open(d, ports, n_ports);
+    }
+    if (error) {
+        dispatch_close(d);
+        return error;
+    }
+    *ret_dispatch = d;
+    return 0;
+}
+
+void dispatch_close(struct dispatch *d)
+{
+    if (!d) {
+        return;
+    }
+    d->ops->close(d);
+    for (size_t i = 0; i < d->n_channels; i++) {
+        channel_close(d->channels[i]);
+    }
+    free(d->channels);
+    d->n_handlers = 0;
+    dispatch_trim(d);
+    free(d);
+}
+
+enum dpif_dispatch dispatch_mode(const struct dispatch *d) { return d->ops->mode; }
+unsigned int dispatch_n_handlers(const struct dispatch *d) { return d->n_handlers; }
+const char *dispatch_mode_name(enum dpif_dispatch mode) { return ops_of_mode(mode)->name; }
+
+int dispatch_resize(struct dispatch *d, unsigned int n_handlers)
+{
+    unsigned int old = d->n_handlers;
+    int error = handlers_grow(d, n_handlers);
+    if (!error) {
+        d->n_handlers = n_handlers;
+        error = d->ops->resize(d, old);
+    }
+    if (error) {
+        d->n_handlers = old;
+        dispatch_trim(d);
+    }
+    return error;
+}
+
+int dispatch_port_prepare(struct dispatch *d, struct dispatch_port *ret_port)
+{
+    *ret_port = (struct dispatch_port) { NULL, 0 };
+    return d->ops->port_prepare(d, ret_port);
+}
+
+int dispatch_port_commit(struct dispatch *d, struct dispatch_port *port, odp_port_t no)
+{
+    return d->ops->port_commit(d, port, no);
+}
+
+void dispatch_port_abort(struct dispatch *d, struct dispatch_port *port)
+{
+    channel_close(port->channel);
+    port->channel = NULL;
+}
+
+int dispatch_port_adopt(struct dispatch *d, odp_port_t no) { return d->ops->port_adopt(d, no); }
+void dispatch_port_del(struct dispatch *d, odp_port_t no) { d->ops->port_del(d, no); }
+
+/* ---- Channels: main's side. ---- */
+
+int dispatch_attach(struct dispatch *d, struct channel *ch, unsigned int owner)
+{
+    if (d->n_channels == d->allocated_channels) {
+        d->allocated_channels = d->allocated_channels ? 2 * d->allocated_channels : 16;
+        d->channels = xrealloc(d->channels, d->allocated_channels * sizeof *d->channels);
+    }
+    /* Before the descriptor is in the set: from then on the handler may look at the channel. */
+    ch->owner = owner;
+    __atomic_store_n(&ch->reader, owner, __ATOMIC_RELEASE);
+    struct epoll_event event = { .events = EPOLLIN, .data.ptr = ch };
+    if (epoll_ctl(d->handlers[owner]->epoll_fd, EPOLL_CTL_ADD, ch->fd, &event) < 0) {
+        return -errno;
+    }
+    d->channels[d->n_channels++] = ch;
+    return 0;
+}
+
+static void command_push(struct dispatch *d, unsigned int h, enum dispatch_command_type type, struct channel *ch,
+                         unsigned int to)
+{
+    struct dispatch_handler *handler = d->handlers[h];
+    struct dispatch_command *c = xmalloc(sizeof *c);
+
+    *c = (struct dispatch_command) { .type = type, .channel = ch, .to = to };
+    lock_acquire(&handler->lock);
+    *handler->commands_tail = c;
+    handler->commands_tail = &c->next;
+    lock_release(&handler->lock);
+    wakeup_set(&handler->wakeup);
+}
+
+void dispatch_retire(struct dispatch *d, struct channel *ch)
+{
+    for (size_t i = 0; i < d->n_channels; i++) {
+        if (d->channels[i] == ch) {
+            d->channels[i] = d->channels[--d->n_channels];
+            break;
+        }
+    }
+    COUNTER_INC(dispatch_retire);
+    command_push(d, ch->owner, COMMAND_RETIRE, ch, 0);
+}
+
+void dispatch_move(struct dispatch *d, struct channel *ch, unsigned int to)
+{
+    unsigned int from = ch->owner;
+    if (from != to) {
+        ch->owner = to;
+        COUNTER_INC(dispatch_move);
+        command_push(d, from, COMMAND_MOVE, ch, to);
+    }
+}
+
+void dispatch_kernel_grace_period(void)
+{
+    /* MEMBARRIER_CMD_GLOBAL is synchronize_rcu() in the kernel.  A kernel without it (CONFIG_MEMBARRIER off) or with
+     * nohz_full CPUs (EINVAL) gives no such promise: then an upcall that is on its way to a port id that closes is lost
+     * and counted by the kernel. */
+    if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) < 0) {
+        log_info_rl(1, "cannot wait for a kernel grace period (membarrier: %s)", strerror(errno));
+    }
+}
+
+size_t dispatch_owned(const struct dispatch *d, unsigned int h)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < d->n_channels; i++) {
+        n += d->channels[i]->owner == h;
+    }
+    return n;
+}
+
+void dispatch_get_stats(struct dispatch *d, unsigned int h, struct dispatch_stats *ret_stats)
+{
+    struct dispatch_stats stats = { 0, 0 };
+    for (size_t i = 0; i < d->n_channels; i++) {
+        if (d->channels[i]->owner == h) {
+            stats.n_channels++;
+            stats.drops += channel_drops(d->channels[i]);
+        }
+    }
+    *ret_stats = stats;
+}
+
+/* ---- Channels: the handler's side. ---- */
+
+static void handler_retire(struct dispatch_handler *h, struct channel *ch)
+{
+    epoll_ctl(h->epoll_fd, EPOLL_CTL_DEL, ch->fd, NULL);
+    if (h->n_retiring == h->allocated_retiring) {
+        h->allocated_retiring = h->allocated_retiring ? 2 * h->allocated_retiring : 16;
+        h->retiring = xrealloc(h->retiring, h->allocated_retiring * sizeof *h->retiring);
+    }
+    h->retiring[h->n_retiring++] = ch;
+}
+
+static void handler_move(struct dispatch *d, struct dispatch_handler *h, struct channel *ch, unsigned int to)
+{
+    struct dispatch_handler *target = d->handlers[to];
+    struct epoll_event event = { .events = EPOLLIN, .data.ptr = ch };
+
+    epoll_ctl(h->epoll_fd, EPOLL_CTL_DEL, ch->fd, NULL);
+    /* Pairs with the acquire in commands_run(): all that this handler did with the channel happens before what
+     * the next one does. */
+    __atomic_store_n(&ch->reader, to, __ATOMIC_RELEASE);
+    if (epoll_ctl(target->epoll_fd, EPOLL_CTL_ADD, ch->fd, &event) < 0) {
+        /* Out of memory or of epoll watches.  The channel must have a reader: keep it. */
+        log_err_rl(6, "cannot hand a channel to handler %u (%s)", to, strerror(errno));
+        __atomic_store_n(&ch->reader, ch->owner, __ATOMIC_RELEASE);
+        if (epoll_ctl(h->epoll_fd, EPOLL_CTL_ADD, ch->fd, &event) < 0) {
+            log_err("a channel is left without a reader (%s)", strerror(errno));
+        }
+        return;
+    }
+    /* The target may hold a command for a channel that it did not have until now. */
+    wakeup_set(&target->wakeup);
+}
+
+/* Carries out the commands to handler H, in order, but for those that are about a channel which another handler has yet
+ * to hand over: they stay.  Returns whether any stayed. */
+static bool commands_run(struct dispatch *d, unsigned int id)
+{
+    struct dispatch_handler *h = d->handlers[id];
+    struct dispatch_command *todo, *next;
+    bool stayed = false;
+
+    lock_acquire(&h->lock);
+    todo = h->commands;
+    h->commands = NULL;
+    h->commands_tail = &h->commands;
+    lock_release(&h->lock);
+
+    for (; todo; todo = next) {
+        next = todo->next;
+        todo->next = NULL;
+        if (__atomic_load_n(&todo->channel->reader, __ATOMIC_ACQUIRE) != id) {
+            stayed = true;
+            lock_acquire(&h->lock);
+            *h->commands_tail = todo;
+            h->commands_tail = &todo->next;
+            lock_release(&h->lock);
+            continue;
+        }
+        switch (todo->type) {
+        case COMMAND_RETIRE:
+            handler_retire(h, todo->channel);
+            break;
+        case COMMAND_MOVE:
+            handler_move(d, h, todo->channel, todo->to);
+            break;
+        }
+        free(todo);
+    }
+    return stayed;
+}
+
+/* Puts retiring channels that still hold something into READY; closes those that do not. */
+static int retiring_run(struct dispatch_handler *h, struct channel *ready[], int max)
+{
+    int n = 0;
+    size_t i = 0;
+    while (i < h->n_retiring && n < max) {
+        struct pollfd pfd = { .fd = h->retiring[i]->fd, .events = POLLIN };
+        if (poll(&pfd, 1, 0) > 0 && pfd.revents & POLLIN) {
+            ready[n++] = h->retiring[i++];
+        } else {
+            channel_close(h->retiring[i]);
+            h->retiring[i] = h->retiring[--h->n_retiring];
+        }
+    }
+    return n;
+}
+
+int dispatch_wait(struct dispatch *d, unsigned int id, struct channel *ready[], int max, int timeout_ms)
+{
+    struct dispatch_handler *h = d->handlers[id];
+    struct epoll_event events[MAX_EVENTS];
+
+    /* No event of an earlier wait is held here, so channels may come and go. */
+    if (unlikely(__atomic_load_n(&h->commands, __ATOMIC_RELAXED) != NULL)) {
+        commands_run(d, id);
+    }
+    int n_ready = unlikely(h->n_retiring) ? retiring_run(h, ready, max) : 0;
+    if (n_ready) {
+        timeout_ms = 0;
+    }
+    if (n_ready == max) {
+        return n_ready;
+    }
+
+    COUNTER_INC(dispatch_epoll_wait);
+    int n = epoll_wait(h->epoll_fd, events, MIN(max - n_ready, MAX_EVENTS), timeout_ms);
+    if (unlikely(n < 0)) {
+        if (errno != EINTR) {
+            log_err_rl(6, "epoll_wait failed (%s)", strerror(errno));
+        }
+        return n_ready;
+    }
+    for (int i = 0; i < n; i++) {
+        if (likely(events[i].data.ptr != NULL)) {
+            ready[n_ready++] = events[i].data.ptr;
+        } else {
+            wakeup_clear(&h->wakeup);
+        }
+    }
+    return n_ready;
+}
+
+void dispatch_wake(struct dispatch *d, unsigned int h) { wakeup_set(&d->handlers[h]->wakeup); }
+
+void dispatch_drain(struct dispatch *d, unsigned int id, unsigned int (*read)(struct channel *, void *aux), void *aux)
+{
+    struct dispatch_handler *h = d->handlers[id];
+    struct channel *ready[MAX_EVENTS];
+
+    /* Commands may wait for a colleague to hand a channel over, which takes it one batch at most. */
+    while (commands_run(d, id)) {
+        struct pollfd pfd = { .fd = h->wakeup.fd, .events = POLLIN };
+        poll(&pfd, 1, -1);
+        wakeup_clear(&h->wakeup);
+    }
+    int n;
+    while ((n = retiring_run(h, ready, MAX_EVENTS)) > 0) {
+        for (int i = 0; i < n; i++) {
+            while (read(ready[i], aux)) {
+                continue;
+            }
+        }
+    }
+
+    /* What it still owns may go on receiving (the daemon exits), so this is bounded: more upcalls than any queue holds, but a
+     * flood, which no exit can outlast, does not keep it. */
+    for (int round = 0; round < 1024; round++) {
+        struct epoll_event events[MAX_EVENTS];
+        unsigned int got = 0;
+        n = epoll_wait(h->epoll_fd, events, MAX_EVENTS, 0);
+        for (int i = 0; i < n; i++) {
+            got += events[i].data.ptr ? read(events[i].data.ptr, aux) : 0;
+        }
+        if (!got) {
+            break;
+        }
+    }
+}

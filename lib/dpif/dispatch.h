@@ -1,0 +1,86 @@
+/* Dispatch: from the kernel to exactly one handler.
+ *
+ * The kernel sends upcalls by port, or by CPU, to netlink port ids.  Behind this header are the two strategies, which
+ * differ in three facts: how many channels there are and who reads each, how port ids reach the kernel, and what
+ * a port event changes.
+ *
+ *     per port    dispatch-port.c   a channel per port; each owned by one handler
+ *     per CPU     dispatch-cpu.c    a channel per handler; every possible CPU id is mapped to one
+ *
+ * What they share is in dispatch.c: handlers' epoll sets and their commands.
+ *
+ * Threads.  Main opens, resizes, adds and deletes ports, closes.  Handler h alone calls dispatch_wait(d, h), and
+ * it alone reads the channels it owns.  A handler sleeps in epoll_wait() on a set of its own and nowhere else, so a
+ * message wakes one thread; its set holds its channels and a wakeup descriptor.
+ *
+ * Hand-over of a channel.  Main never takes a channel out of a handler's hands: it puts a command into the handler's
+ * queue (RETIRE, MOVE) and wakes it; the handler carries commands out at the top of dispatch_wait(), when it holds
+ * no event of an earlier wait.  So an event never outlives its channel, and a channel has one reader at any time: in
+ * MOVE the old owner removes it from its epoll set, then adds it to the new owner's.
+ *
+ * Make before break.  A channel retires after (1) the kernel was told the new port ids, (2) a kernel grace
+ * period, after which no upcall can be on its way to the old one, (3) its owner has read it empty. */
+#ifndef DPIF_DISPATCH_H
+#define DPIF_DISPATCH_H 1
+
+#include <stdio.h>
+
+#include "lib/base/types.h"
+#include "lib/dpif/dpif.h"
+
+struct channel;
+struct dispatch;
+struct dispatch_ops;
+
+#define DISPATCH_MAX_HANDLERS 256
+
+/* Opens dispatch of strategy MODE for DPIF, for N_HANDLERS, and has the kernel use it.  SESSION is main's.  PORTS
+ * are the ports that the datapath has now and that are to be served.  Returns 0 or -errno; on failure all channels are
+ * closed again, and the caller opens the other strategy. */
+int dispatch_open(struct dpif *dpif, struct dpif_session *session, enum dpif_dispatch mode, unsigned int n_handlers,
+                  const odp_port_t *ports, size_t n_ports, struct dispatch **ret_dispatch);
+/* Frees D.  Its handlers have ended; whatever its channels still hold is lost: see dispatch_drain(). */
+void dispatch_close(struct dispatch *d);
+
+enum dpif_dispatch dispatch_mode(const struct dispatch *d);
+const char *dispatch_mode_name(enum dpif_dispatch mode); /* "per-cpu dispatch mode" or "per-vport dispatch mode". */
+unsigned int dispatch_n_handlers(const struct dispatch *d);
+
+/* Growing: makes handlers up to N_HANDLERS, gives them channels.  The caller first starts nothing: threads may be started right after.
+ * Shrinking: takes all channels from handlers N_HANDLERS and above: the caller then stops those threads (each
+ * drains what it still owns), and calls dispatch_trim(). */
+int dispatch_resize(struct dispatch *d, unsigned int n_handlers);
+void dispatch_trim(struct dispatch *d);
+
+/* A port's life.  prepare() gives the port id to pass to dpif_port_add(); then commit() with the number, or abort().
+ * adopt() is for a port that is in the datapath already. */
+struct dispatch_port {
+    struct channel *channel; /* NULL when ports have none of their own. */
+    uint32_t pid;
+};
+int dispatch_port_prepare(struct dispatch *d, struct dispatch_port *ret_port);
+int dispatch_port_commit(struct dispatch *d, struct dispatch_port *port, odp_port_t no);
+void dispatch_port_abort(struct dispatch *d, struct dispatch_port *port);
+int dispatch_port_adopt(struct dispatch *d, odp_port_t no);
+/* The port has been deleted from the datapath. */
+void dispatch_port_del(struct dispatch *d, odp_port_t no);
+
+/* Handler H sleeps until it has work, TIMEOUT_MS at most (-1: for ever).  Fills READY with up to MAX channels that have something
+ * to read.  Returns how many; 0 also when it was woken for another reason (look at thread_stopping()). */
+int dispatch_wait(struct dispatch *d, unsigned int h, struct channel *ready[], int max, int timeout_ms);
+/* Wakes handler H out of dispatch_wait().  Any thread. */
+void dispatch_wake(struct dispatch *d, unsigned int h);
+/* Calls READ for each channel that H owns until it is empty, within bounds.  For a handler that ends. */
+void dispatch_drain(struct dispatch *d, unsigned int h, unsigned int (*read)(struct channel *, void *aux), void *aux);
+
+/* Waits until no upcall can be on its way to a port id that the kernel has been told to forget.  Main only. */
+void dispatch_kernel_grace_period(void);
+
+struct dispatch_stats {
+    size_t n_channels;
+    uint64_t drops; /* By sockets that had no room. */
+};
+/* Of handler H.  Main only. */
+void dispatch_get_stats(struct dispatch *d, unsigned int h, struct dispatch_stats *ret_stats);
+
+#endif
