@@ -1,0 +1,205 @@
+/* The NORMAL action: a learning switch with VLANs, as ovs-vswitchd.conf.db(5) describes it for the Port table.
+ *
+ * A packet is put into a VLAN of the bridge by the port that it comes in at (classify), its source address is noted
+ * for learning, and it goes to the port at which its destination was learned, or to all ports that carry the VLAN
+ * (flood).  On the way out each port gives it the tags that its configuration asks for (tag). */
+#include <config.h>
+
+#include "ofproto/xlate-normal.h"
+
+#include <arpa/inet.h>
+
+#include "ofproto/mac.h"
+#include "ofproto/xlate-config.h"
+
+/* A packet inside a bridge: its VLAN there, and the tags that it carries beneath. */
+struct inside {
+    const struct xbundle *in;
+    uint16_t vlan;
+    be16 tpid;    /* Of the tag if it leaves with one. */
+    uint16_t pcp; /* Priority bits in place (VLAN_PCP_MASK), from the tag that it came with. */
+    unsigned int n_inner;
+    struct flow_vlan inner[FLOW_MAX_VLANS + 1];
+};
+
+/* Does BUNDLE carry the bridge's VLAN?  INNER_VID is the customer's VLAN id beneath. */
+static bool bundle_carries(const struct xbundle *b, uint16_t vlan, uint16_t inner_vid)
+{
+    switch (b->vlan_mode) {
+    case VLAN_ACCESS:
+        return vlan == b->tag;
+    case VLAN_TRUNK:
+        return vlan_set_has(&b->trunks, vlan);
+    case VLAN_NATIVE_TAGGED:
+    case VLAN_NATIVE_UNTAGGED:
+        return vlan == b->tag || vlan_set_has(&b->trunks, vlan);
+    case VLAN_DOT1Q_TUNNEL:
+        return vlan == b->tag && vlan_set_has(&b->cvlans, inner_vid);
+    }
+    return false;
+}
+
+/* Fills *P with what the packet of CTX is in the bridge, having come in at BUNDLE.  Returns false if BUNDLE does not
+ * carry it. */
+static bool classify(const struct xlate_ctx *ctx, const struct xbundle *b, struct inside *p)
+{
+    bool tagged = ctx->n_vlans > 0;
+    uint16_t tci = tagged ? ntohs(ctx->vlan[0].tci) : 0;
+    uint16_t vid = tci & VLAN_VID_MASK;
+    unsigned int n_stripped = tagged;
+
+    p->in = b;
+    p->tpid = tagged ? ctx->vlan[0].tpid : htons(ETH_TYPE_VLAN);
+    p->pcp = tci & VLAN_PCP_MASK;
+    switch (b->vlan_mode) {
+    case VLAN_ACCESS:
+        if (vid) {
+            return false;
+        }
+        p->vlan = b->tag;
+        break;
+    case VLAN_TRUNK:
+        p->vlan = vid;
+        break;
+    case VLAN_NATIVE_TAGGED:
+    case VLAN_NATIVE_UNTAGGED:
+        p->vlan = vid ? vid : b->tag;
+        break;
+    case VLAN_DOT1Q_TUNNEL:
+        p->vlan = b->tag;
+        p->tpid = b->qinq_tpid;
+        n_stripped = 0;
+        break;
+    }
+    p->n_inner = ctx->n_vlans - n_stripped;
+    memcpy(p->inner, &ctx->vlan[n_stripped], p->n_inner * sizeof p->inner[0]);
+    return p->n_inner <= FLOW_MAX_VLANS && bundle_carries(b, p->vlan, vid);
+}
+
+/* Gives the packet of CTX the tags with which it leaves by BUNDLE. */
+static void tag(struct xlate_ctx *ctx, const struct inside *p, const struct xbundle *b)
+{
+    bool tagged = false;
+    uint16_t vid = 0;
+
+    switch (b->vlan_mode) {
+    case VLAN_ACCESS:
+    case VLAN_DOT1Q_TUNNEL:
+        break;
+    case VLAN_TRUNK:
+    case VLAN_NATIVE_TAGGED:
+        vid = p->vlan;
+        tagged = vid != 0;
+        break;
+    case VLAN_NATIVE_UNTAGGED:
+        vid = p->vlan == b->tag ? 0 : p->vlan;
+        tagged = vid != 0;
+        break;
+    }
+    if (!tagged && b->vlan_mode != VLAN_DOT1Q_TUNNEL) {
+        switch (b->priority_tags) {
+        case PRIORITY_TAGS_NEVER:
+            break;
+        case PRIORITY_TAGS_IF_NONZERO:
+            if (ctx->in->vlan[0].tpid) {
+                ctx->mask->vlan[0].tci |= htons(VLAN_PCP_MASK);
+            }
+            tagged = p->pcp != 0;
+            break;
+        case PRIORITY_TAGS_ALWAYS:
+            tagged = true;
+            break;
+        }
+    }
+
+    ctx->n_vlans = 0;
+    if (tagged) {
+        ctx->vlan[ctx->n_vlans++] = (struct flow_vlan) { p->tpid, htons(vid | p->pcp | VLAN_CFI) };
+    }
+    memcpy(&ctx->vlan[ctx->n_vlans], p->inner, p->n_inner * sizeof p->inner[0]);
+    ctx->n_vlans += p->n_inner;
+}
+
+static void output_bundle(struct xlate_ctx *ctx, const struct inside *p, const struct xbundle *b)
+{
+    if (b->n_ports) {
+        tag(ctx, p, b);
+        xlate_output(ctx, b->ports[0]);
+    }
+}
+
+/* May P leave by BUNDLE? */
+static enum xlate_verdict admit(const struct inside *p, const struct xbundle *b)
+{
+    if (b == p->in) {
+        return XLATE_SAME_PORT;
+    }
+    if (b->protected && p->in->protected) {
+        return XLATE_PROTECTED;
+    }
+    uint16_t inner_vid = p->n_inner ? flow_vlan_vid(&p->inner[0]) : 0;
+    return bundle_carries(b, p->vlan, inner_vid) ? XLATE_FORWARD : XLATE_NO_OUTPUT;
+}
+
+static enum xlate_verdict flood(struct xlate_ctx *ctx, const struct inside *p)
+{
+    const struct xbridge *br = p->in->bridge;
+    enum xlate_verdict verdict = XLATE_NO_OUTPUT;
+
+    for (size_t i = 0; i < br->n_bundles; i++) {
+        const struct xbundle *b = br->bundles[i];
+        if (b->floodable && admit(p, b) == XLATE_FORWARD) {
+            output_bundle(ctx, p, b);
+            verdict = XLATE_FORWARD;
+        }
+    }
+    return verdict;
+}
+
+static void note_source(struct xlate_ctx *ctx, const struct inside *p)
+{
+    const struct xbridge *br = p->in->bridge;
+    if (vlan_set_has(&br->flood_vlans, p->vlan)) {
+        return;
+    }
+    FLOW_MASK_FIELD(ctx->mask, eth_src);
+    if (!eth_addr_is_multicast(ctx->in->eth_src) && !eth_addr_is_zero(ctx->in->eth_src)
+        && ctx->out->n_effects < XLATE_MAX_EFFECTS) {
+        ctx->out->effects[ctx->out->n_effects++] = (struct effect) {
+            .macs = br->macs, .mac = ctx->in->eth_src, .vlan = p->vlan, .bundle = p->in->id
+        };
+    }
+}
+
+enum xlate_verdict xlate_normal(struct xlate_ctx *ctx, const struct xport *in_port)
+{
+    const struct xbridge *br = in_port->bundle->bridge;
+    struct inside p = { 0 };
+
+    if (!classify(ctx, in_port->bundle, &p)) {
+        return XLATE_VLAN;
+    }
+    FLOW_MASK_FIELD(ctx->mask, eth_dst);
+    if (!br->forward_bpdu && eth_addr_is_reserved(ctx->in->eth_dst)) {
+        return XLATE_RESERVED;
+    }
+    note_source(ctx, &p);
+
+    if (eth_addr_is_multicast(ctx->in->eth_dst)) {
+        return flood(ctx, &p);
+    }
+    /* In a flood VLAN what was learned before it became one does not count either. */
+    uint32_t id = 0;
+    if (!vlan_set_has(&br->flood_vlans, p.vlan)) {
+        id = mac_table_lookup(br->macs, p.vlan, ctx->in->eth_dst);
+    }
+    const struct xbundle *b = id ? xconfig_bundle_by_id(ctx->config, id) : NULL;
+    if (!b || b->bridge != br) {
+        return flood(ctx, &p);
+    }
+    enum xlate_verdict verdict = admit(&p, b);
+    if (verdict == XLATE_FORWARD) {
+        output_bundle(ctx, &p, b);
+    }
+    return verdict;
+}

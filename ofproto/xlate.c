@@ -1,0 +1,138 @@
+/* See xlate.h.  This file starts a translation, leads it from bridge to bridge, and emits outputs; what a bridge does with a
+ * packet is in xlate-normal.c. */
+#include <config.h>
+
+#include "ofproto/xlate.h"
+
+#include <arpa/inet.h>
+
+#include "lib/base/counter.h"
+#include "lib/base/log.h"
+#include "lib/odp/odp-actions.h"
+#include "ofproto/xlate-config.h"
+#include "ofproto/xlate-normal.h"
+
+LOG_MODULE(xlate);
+
+COUNTER_DEFINE(xlate_actions);
+COUNTER_DEFINE(xlate_too_deep);
+COUNTER_DEFINE(xlate_too_big);
+
+const char *xlate_verdict_text(enum xlate_verdict verdict)
+{
+    static const char *const text[] = {
+#define VERDICT(NAME, TEXT) [XLATE_##NAME] = TEXT,
+        XLATE_VERDICTS
+#undef VERDICT
+    };
+    return text[verdict];
+}
+
+/* The input port decides everything that follows; a recirculated packet is never like one from the wire. */
+static void mask_metadata(struct flow *mask)
+{
+    FLOW_MASK_FIELD(mask, in_port);
+    FLOW_MASK_FIELD(mask, recirc_id);
+}
+
+/* The kernel matches tags exactly where a mask is silent about them (no tag, or the one that the first packet had), so
+ * two packets that differ there are never one megaflow.  Say so in the mask: else both would have one
+ * UFID, and the second could not be installed. */
+static void mask_vlans(struct flow *mask, const struct flow *flow)
+{
+    FLOW_MASK_FIELD(mask, vlan[0].tpid);
+    mask->vlan[0].tci |= htons(VLAN_VID_MASK | VLAN_CFI);
+    if (flow_vlan_present(&flow->vlan[1])) {
+        FLOW_MASK_FIELD(mask, vlan[1]);
+    }
+}
+
+void xlate(const struct xconfig *config, const struct flow *flow, struct xlate_out *out)
+{
+    COUNTER_INC(xlate_actions);
+    attrbuf_clear(&out->actions);
+    memset(&out->mask, 0, sizeof out->mask);
+    out->n_effects = 0;
+
+    mask_metadata(&out->mask);
+    const struct xport *port = config ? xconfig_port_by_odp(config, flow->in_port) : NULL;
+    if (!port) {
+        out->verdict = XLATE_NO_PORT;
+        mask_vlans(&out->mask, flow);
+        return;
+    }
+
+    struct xlate_ctx ctx = { .config = config, .in = flow, .mask = &out->mask, .out = out };
+    while (ctx.n_vlans < FLOW_MAX_VLANS && flow_vlan_present(&flow->vlan[ctx.n_vlans])) {
+        ctx.vlan[ctx.n_vlans] = ctx.wire[ctx.n_vlans] = flow->vlan[ctx.n_vlans];
+        ctx.n_vlans++;
+    }
+    ctx.n_wire = ctx.n_vlans;
+    mask_vlans(&out->mask, flow);
+    out->verdict = xlate_bridge(&ctx, port);
+
+    if (unlikely(out->actions.overflow)) {
+        /* Half of a flood would be worse than none: nobody could say why one port does not hear it. */
+        COUNTER_INC(xlate_too_big);
+        log_warn_rl(6, "port %s: the actions for a packet exceed %d bytes; it is dropped", port->name, XLATE_ACTIONS_SIZE);
+        attrbuf_clear(&out->actions);
+        out->verdict = XLATE_TOO_BIG;
+    }
+}
+
+enum xlate_verdict xlate_bridge(struct xlate_ctx *ctx, const struct xport *in_port)
+{
+    if (unlikely(ctx->depth == XLATE_MAX_DEPTH || ctx->n_visits == XLATE_MAX_VISITS)) {
+        COUNTER_INC(xlate_too_deep);
+        log_warn_rl(6, "bridge %s: a packet passed %u bridges in a row, %u in all (a loop of patch ports?); it is dropped here",
+                    in_port->bundle->bridge->name, ctx->depth, ctx->n_visits);
+        return XLATE_TOO_DEEP;
+    }
+    if (!in_port->bundle->bridge->normal) {
+        return XLATE_SECURE;
+    }
+    ctx->n_visits++;
+    ctx->depth++;
+    enum xlate_verdict verdict = xlate_normal(ctx, in_port);
+    ctx->depth--;
+    return verdict;
+}
+
+/* Emits what turns the tags that the packet carries into those that it should carry: pops down to the innermost tags that both
+ * have, then pushes. */
+static void commit_vlans(struct xlate_ctx *ctx)
+{
+    unsigned int same = 0;
+    /* Behind a patch port a tag may have been made anew: whether it equals the packet's own depends on the priority. */
+    if (ctx->depth > 1 && ctx->n_wire && ctx->n_vlans && ctx->in->vlan[0].tpid) {
+        ctx->mask->vlan[0].tci |= htons(VLAN_PCP_MASK);
+    }
+    while (same < ctx->n_wire && same < ctx->n_vlans
+           && !memcmp(&ctx->wire[ctx->n_wire - 1 - same], &ctx->vlan[ctx->n_vlans - 1 - same], sizeof ctx->wire[0])) {
+        same++;
+    }
+    for (unsigned int i = same; i < ctx->n_wire; i++) {
+        odp_put_pop_vlan(&ctx->out->actions);
+    }
+    for (unsigned int i = ctx->n_vlans - same; i-- > 0;) {
+        /* The priority that is written comes from the packet's own tag, if it had one. */
+        if (ctx->in->vlan[0].tpid) {
+            ctx->mask->vlan[0].tci |= htons(VLAN_PCP_MASK);
+        }
+        odp_put_push_vlan(&ctx->out->actions, ctx->vlan[i].tpid, ctx->vlan[i].tci);
+    }
+    memcpy(ctx->wire, ctx->vlan, sizeof ctx->wire);
+    ctx->n_wire = ctx->n_vlans;
+}
+
+void xlate_output(struct xlate_ctx *ctx, const struct xport *port)
+{
+    if (port->is_patch) {
+        if (port->peer) {
+            xlate_bridge(ctx, port->peer);
+        }
+    } else if (!odp_port_eq(port->odp, ODPP_NONE)) {
+        commit_vlans(ctx);
+        odp_put_output(&ctx->out->actions, port->odp);
+    }
+}

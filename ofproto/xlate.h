@@ -1,0 +1,68 @@
+/* Translation: what the bridges do with a packet, as datapath actions, the bits that this depends on, and effects.
+ *
+ * xlate() is pure: it reads the flow, a configuration snapshot and the MAC tables, and writes only to its output.  What
+ * a real packet would change (an address to learn, later a rule's counters) is returned as a list of effects, and only
+ * the accounting stage runs them: so revalidation, tracing and tests translate without consequences.
+ *
+ * The mask begins empty, and every step adds the bits that it looks at.  Every packet that agrees with this one in the
+ * bits of the mask is treated alike, as long as the snapshot and the MAC tables stay as they are. */
+#ifndef OFPROTO_XLATE_H
+#define OFPROTO_XLATE_H 1
+
+#include "lib/nl/attrbuf.h"
+#include "lib/pkt/flow.h"
+
+struct mac_table;
+struct xconfig;
+
+/* A packet of this flow teaches that (VLAN, MAC) is behind BUNDLE. */
+struct effect {
+    struct mac_table *macs; /* Alive as long as the snapshot that was translated with. */
+    struct eth_addr mac;
+    uint16_t vlan;
+    uint32_t bundle;
+};
+
+/* A packet that crosses patch ports is learned from in each bridge. */
+#define XLATE_MAX_EFFECTS 16
+/* Bridges that a packet may pass; a loop of patch ports ends here. */
+#define XLATE_MAX_DEPTH 64
+/* Bridges that the copies of a packet may enter altogether: loops that are parallel multiply copies. */
+#define XLATE_MAX_VISITS 4096
+/* Enough for flooding to more than 7,000 ports. */
+#define XLATE_ACTIONS_SIZE (64 * 1024 - 256)
+
+/* Why a packet is dropped, or that it is not. */
+/* clang-format off */
+#define XLATE_VERDICTS                                                                       \
+    VERDICT(FORWARD,        "forwarded")                                                     \
+    VERDICT(NO_PORT,        "the input port is in no bridge")                                \
+    VERDICT(SECURE,         "the bridge has no OpenFlow rule (fail_mode=secure)")            \
+    VERDICT(VLAN,           "the input port does not carry the packet's VLAN")               \
+    VERDICT(RESERVED,       "reserved multicast address")                                    \
+    VERDICT(SAME_PORT,      "the destination is on the input port")                          \
+    VERDICT(PROTECTED,      "input and output port are both protected")                      \
+    VERDICT(NO_OUTPUT,      "no port carries the packet's VLAN")                             \
+    VERDICT(TOO_DEEP,       "too many bridges (a loop of patch ports?)")                     \
+    VERDICT(TOO_BIG,        "more actions than the kernel accepts")
+/* clang-format on */
+enum xlate_verdict {
+#define VERDICT(NAME, TEXT) XLATE_##NAME,
+    XLATE_VERDICTS
+#undef VERDICT
+    XLATE_N_VERDICTS
+};
+const char *xlate_verdict_text(enum xlate_verdict verdict);
+
+struct xlate_out {
+    struct attrbuf actions; /* Empty: drop.  Memory is the caller's. */
+    struct flow mask;
+    enum xlate_verdict verdict; /* Of the bridge that the packet came in at. */
+    unsigned int n_effects;
+    struct effect effects[XLATE_MAX_EFFECTS];
+};
+
+/* Translates FLOW with CONFIG (NULL: every port is unknown) into *OUT, whose 'actions' the caller has initialised.  Under RCU. */
+void xlate(const struct xconfig *config, const struct flow *flow, struct xlate_out *out);
+
+#endif
