@@ -1,0 +1,15 @@
+lib_libsluice_a_SOURCES += \
+	ofproto/mac.c ofproto/mac.h \
+	ofproto/mac-bundle.c ofproto/mac-bundle.h \
+	ofproto/xlate-config.c ofproto/xlate-config.h
+lib_libsluice_a_SOURCES += \
+	ofproto/engine.c ofproto/engine.h ofproto/engine-private.h \
+	ofproto/engine-ctl.c ofproto/engine-ctl.h ofproto/engine-dump.c \
+	ofproto/flow-ops.c ofproto/flow-ops.h ofproto/flowcache.h \
+	ofproto/handler.c ofproto/handler.h \
+	ofproto/reval-flow.c ofproto/reval-flow.h \
+	ofproto/revalidators.c ofproto/revalidators.h \
+	ofproto/ukey.c ofproto/ukey.h \
+	ofproto/upcall.h ofproto/upcall-parse.c ofproto/upcall-translate.c ofproto/upcall-install.c \
+	ofproto/xlate.c ofproto/xlate.h ofproto/xlate-normal.c ofproto/xlate-normal.h
+lib_libsluice_a_SOURCES += ofproto/odp-numbers.c ofproto/odp-numbers.h

@@ -1,0 +1,492 @@
+/* See engine.h.
+ *
+ * Main makes and changes the engine; no handler ever waits for it.  The rule for all changes is make before break: what
+ * is new is there and published before what is old is told to end, and what is old ends by finishing what it has. */
+#include <config.h>
+
+#include "ofproto/engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/util.h"
+#include "lib/io/placement.h"
+#include "ofproto/engine-private.h"
+#include "ofproto/xlate-config.h"
+
+LOG_MODULE(engine);
+
+static struct lock current_lock = LOCK_INITIALIZER(RANK_CONFIG);
+static struct engine *current GUARDED_BY(current_lock);
+
+static unsigned int wanted_handlers(const struct engine_settings *s)
+{
+    unsigned int n = s->n_handlers ? s->n_handlers : placement_default_handlers();
+    return MIN(n, DISPATCH_MAX_HANDLERS);
+}
+
+static unsigned int wanted_revalidators(const struct engine_settings *s)
+{
+    return s->n_revalidators ? s->n_revalidators : placement_default_revalidators();
+}
+
+/* The mode that WISH leads to with what the datapath can; *RET_REASON is static. */
+static enum dpif_dispatch choose_mode(const struct engine *e, enum dispatch_wish wish, const char **ret_reason)
+{
+    const struct dpif_features *features = dpif_features(e->dpif);
+
+    switch (wish) {
+    case DISPATCH_PER_PORT:
+        *ret_reason = "requested by other_config:upcall-dispatch=per-port";
+        return DPIF_DISPATCH_PER_PORT;
+    case DISPATCH_PER_CPU:
+    case DISPATCH_AUTO:
+        break;
+    }
+    if (!features->per_cpu) {
+        *ret_reason = features->per_cpu_why ? features->per_cpu_why : "the kernel cannot dispatch per CPU";
+        return DPIF_DISPATCH_PER_PORT;
+    }
+    *ret_reason = wish == DISPATCH_AUTO ? "the kernel supports it" : "requested by other_config:upcall-dispatch=per-cpu";
+    return DPIF_DISPATCH_PER_CPU;
+}
+
+/* ---- Handlers and dispatch. ---- */
+
+/* Makes handlers FROM to TO of DISPATCH in HANDLERS, and starts them if the engine runs. */
+static int handlers_make(struct engine *e, struct dispatch *dispatch, struct handler **handlers, unsigned int from,
+                         unsigned int to)
+{
+    for (unsigned int i = from; i < to; i++) {
+        int error = handler_create(&e->fc, dispatch, i, &handlers[i]);
+        if (!error && e->running) {
+            error = handler_start(handlers[i]);
+        }
+        if (error) {
+            log_err("cannot start handler %u (%s)", i, strerror(-error));
+            for (unsigned int j = from; j <= i; j++) {
+                struct handler_stats none = { 0 };
+                handler_destroy(handlers[j], &none);
+                handlers[j] = NULL;
+            }
+            return error;
+        }
+    }
+    return 0;
+}
+
+/* Ends N handlers, all at once, and adds up what they counted. */
+static void handlers_end(struct engine *e, struct handler **handlers, unsigned int n)
+{
+    struct handler_stats total = { 0 };
+    for (unsigned int i = 0; i < n && e->running; i++) {
+        handler_stop(handlers[i]);
+    }
+    for (unsigned int i = 0; i < n; i++) {
+        handler_destroy(handlers[i], &total);
+    }
+    lock_acquire(&e->lock);
+    handler_stats_add(&e->retired, &total);
+    lock_release(&e->lock);
+}
+
+/* Puts dispatch of MODE with N handlers in the place of what there is, if anything.  On failure all is as before. */
+static int dispatch_replace(struct engine *e, enum dpif_dispatch mode, unsigned int n, const char *reason)
+{
+    struct handler *handlers[DISPATCH_MAX_HANDLERS] = { NULL };
+    struct dispatch *dispatch;
+
+    int error = dispatch_open(e->dpif, e->session, mode, n, e->ports, e->n_ports, &dispatch);
+    if (error) {
+        return error;
+    }
+    error = handlers_make(e, dispatch, handlers, 0, n);
+    if (error) {
+        dispatch_close(dispatch);
+        return error;
+    }
+
+    struct dispatch *old = e->dispatch;
+    struct handler *old_handlers[DISPATCH_MAX_HANDLERS];
+    unsigned int n_old = e->n_handlers;
+    lock_acquire(&e->lock);
+    memcpy(old_handlers, e->handlers, sizeof old_handlers);
+    memcpy(e->handlers, handlers, sizeof e->handlers);
+    e->n_handlers = n;
+    e->dispatch = dispatch;
+    free(e->mode_reason);
+    e->mode_reason = xstrdup(reason);
+    lock_release(&e->lock);
+    log_info("datapath %s: %s, %u handlers (%s)", dpif_name(e->dpif), dispatch_mode_name(mode), n, reason);
+
+    if (old) {
+        dispatch_kernel_grace_period();
+        handlers_end(e, old_handlers, n_old);
+        dispatch_close(old);
+    }
+    return 0;
+}
+
+static int handlers_resize(struct engine *e, unsigned int n)
+{
+    struct handler *ending[DISPATCH_MAX_HANDLERS];
+    unsigned int old = e->n_handlers;
+
+    int error = dispatch_resize(e->dispatch, n);
+    if (error) {
+        return error;
+    }
+    if (n > old) {
+        struct handler *handlers[DISPATCH_MAX_HANDLERS] = { NULL };
+        error = handlers_make(e, e->dispatch, handlers, old, n);
+        if (error) {
+            /* Without a thread their channels would never be read. */
+            if (!dispatch_resize(e->dispatch, old)) {
+                dispatch_trim(e->dispatch);
+            }
+            return error;
+        }
+        lock_acquire(&e->lock);
+        memcpy(&e->handlers[old], &handlers[old], (n - old) * sizeof *handlers);
+        e->n_handlers = n;
+        lock_release(&e->lock);
+    } else {
+        lock_acquire(&e->lock);
+        memcpy(ending, &e->handlers[n], (old - n) * sizeof *ending);
+        memset(&e->handlers[n], 0, (old - n) * sizeof *ending);
+        e->n_handlers = n;
+        lock_release(&e->lock);
+        handlers_end(e, ending, old - n);
+        dispatch_trim(e->dispatch);
+    }
+    log_info("datapath %s: %u handlers (were %u)", dpif_name(e->dpif), n, old);
+    return 0;
+}
+
+/* ---- Making and ending the engine. ---- */
+
+static void engine_kick(void *e_)
+{
+    struct engine *e = e_;
+    revalidators_kick(e->revalidators);
+}
+
+static void set_limits(struct engine *e, const struct engine_settings *s)
+{
+    __atomic_store_n(&e->fc.flow_limit, s->flow_limit, __ATOMIC_RELAXED);
+    __atomic_store_n(&e->fc.max_idle_ms, s->max_idle_ms, __ATOMIC_RELAXED);
+    __atomic_store_n(&e->fc.max_revalidator_ms, s->max_revalidator_ms, __ATOMIC_RELAXED);
+}
+
+int engine_create(const char *type, const char *name, const struct engine_settings *settings,
+                  struct engine **ret_engine, char **ret_error)
+{
+    struct engine *e = xzalloc(sizeof *e);
+    const char *reason;
+    char *why = NULL;
+
+    e->refs = 1;
+    odp_numbers_init(&e->numbers);
+    lock_init(&e->lock, RANK_CONFIG);
+    int error = dpif_open(type, name, &e->dpif, &why);
+    if (error) {
+        *ret_error = why ? why : xasprintf("cannot open datapath %s@%s (%s)", type, name, strerror(-error));
+        engine_put(e);
+        return error;
+    }
+    e->fc.dpif = e->dpif;
+    e->fc.ukeys = ukey_table_create();
+    e->fc.reval_seq = 1;
+    e->fc.round = 1;
+    e->fc.wake = engine_kick;
+    e->fc.aux = e;
+    e->settings = *settings;
+    set_limits(e, settings);
+    error = dpif_session_open(e->dpif, &e->session);
+    if (!error) {
+        error = revalidators_create(&e->fc, &e->revalidators);
+    }
+    if (!error) {
+        enum dpif_dispatch mode = choose_mode(e, settings->dispatch, &reason);
+        error = dispatch_replace(e, mode, wanted_handlers(settings), reason);
+    }
+    if (error) {
+        *ret_error = xasprintf("cannot start on datapath %s@%s (%s)", type, name, strerror(-error));
+        engine_put(e);
+        return error;
+    }
+    lock_acquire(&current_lock);
+    current = e;
+    lock_release(&current_lock);
+    *ret_engine = e;
+    return 0;
+}
+
+/* The threads begin with the first snapshot: until then all ports are unknown, and what comes up waits in the channels. */
+static void engine_start(struct engine *e)
+{
+    e->running = true;
+    for (unsigned int i = 0; i < e->n_handlers; i++) {
+        if (handler_start(e->handlers[i])) {
+            fatal(0, "cannot start the handler threads");
+        }
+    }
+    if (revalidators_resize(e->revalidators, wanted_revalidators(&e->settings))) {
+        fatal(0, "cannot start the revalidator threads");
+    }
+}
+
+static void engine_stop(struct engine *e)
+{
+    struct handler *handlers[DISPATCH_MAX_HANDLERS];
+    unsigned int n = e->n_handlers;
+
+    lock_acquire(&e->lock);
+    memcpy(handlers, e->handlers, sizeof handlers);
+    memset(e->handlers, 0, sizeof e->handlers);
+    e->n_handlers = 0;
+    lock_release(&e->lock);
+    handlers_end(e, handlers, n);
+    revalidators_resize(e->revalidators, 0);
+    e->running = false;
+}
+
+void engine_destroy(struct engine *e, bool delete_datapath)
+{
+    lock_acquire(&current_lock);
+    current = NULL;
+    lock_release(&current_lock);
+
+    engine_stop(e);
+    lock_acquire(&e->lock);
+    struct dispatch *dispatch = e->dispatch;
+    e->dispatch = NULL;
+    lock_release(&e->lock);
+    dispatch_close(dispatch);
+    if (delete_datapath) {
+        int error = dpif_destroy(e->session);
+        if (error) {
+            log_warn("cannot delete datapath %s (%s)", dpif_name(e->dpif), strerror(-error));
+        }
+    }
+    engine_put(e);
+}
+
+struct engine *engine_get(void)
+{
+    lock_acquire(&current_lock);
+    struct engine *e = current;
+    if (e) {
+        __atomic_add_fetch(&e->refs, 1, __ATOMIC_RELAXED);
+    }
+    lock_release(&current_lock);
+    return e;
+}
+
+static void config_free(struct xconfig *c)
+{
+    if (c) {
+        synchronize_rcu();
+        xconfig_destroy(c);
+    }
+}
+
+void engine_put(struct engine *e)
+{
+    if (!e || __atomic_sub_fetch(&e->refs, 1, __ATOMIC_ACQ_REL)) {
+        return;
+    }
+    revalidators_destroy(e->revalidators);
+    dispatch_close(e->dispatch);
+    ukey_table_destroy(e->fc.ukeys);
+    config_free(e->fc.config);
+    dpif_session_close(e->session);
+    if (e->dpif) {
+        dpif_close(e->dpif);
+    }
+    free(e->ports);
+    odp_numbers_uninit(&e->numbers);
+    free(e->mode_reason);
+    lock_uninit(&e->lock);
+    free(e);
+}
+
+/* ---- Changes. ---- */
+
+void engine_apply_settings(struct engine *e, const struct engine_settings *settings)
+{
+    const char *reason;
+    enum dpif_dispatch mode = choose_mode(e, settings->dispatch, &reason);
+    unsigned int n = wanted_handlers(settings);
+    int error = 0;
+
+    if (mode != dispatch_mode(e->dispatch)) {
+        error = dispatch_replace(e, mode, n, reason);
+    } else if (n != e->n_handlers) {
+        error = handlers_resize(e, n);
+    }
+    if (error) {
+        log_warn("cannot change to %s with %u handlers (%s); going on as before", dispatch_mode_name(mode), n,
+                 strerror(-error));
+    }
+    if (e->running) {
+        error = revalidators_resize(e->revalidators, wanted_revalidators(settings));
+        if (error) {
+            log_warn("cannot start %u revalidators (%s)", wanted_revalidators(settings), strerror(-error));
+        }
+    }
+    /* The limit may have been changed by upcall/set-flow-limit since: only a new setting overrides that. */
+    struct engine_settings limits = *settings;
+    if (settings->flow_limit == e->settings.flow_limit) {
+        limits.flow_limit = flowcache_limit(&e->fc.flow_limit);
+    }
+    set_limits(e, &limits);
+    e->settings = *settings;
+}
+
+struct config_garbage {
+    struct rcu_head rcu;
+    struct xconfig *config;
+};
+
+static void config_garbage_free(struct rcu_head *head)
+{
+    struct config_garbage *g = CONTAINER_OF(head, struct config_garbage, rcu);
+    xconfig_destroy(g->config);
+    free(g);
+}
+
+void engine_set_config(struct engine *e, struct xconfig *c)
+{
+    struct xconfig *old = e->fc.config;
+
+    c->version = old ? old->version + 1 : 1;
+    rcu_assign_pointer(e->fc.config, c);
+    if (old) {
+        struct config_garbage *g = xmalloc(sizeof *g);
+        g->config = old;
+        call_rcu(&g->rcu, config_garbage_free);
+    }
+    engine_revalidate(e);
+    if (!e->running) {
+        engine_start(e);
+    }
+}
+
+struct dpif *engine_dpif(struct engine *e) { return e->dpif; }
+struct dpif_session *engine_session(struct engine *e) { return e->session; }
+void engine_revalidate(struct engine *e) { flowcache_revalidate(&e->fc); }
+
+/* ---- Ports. ---- */
+
+static void ports_note(struct engine *e, odp_port_t no)
+{
+    if (e->n_ports == e->allocated_ports) {
+        e->allocated_ports = e->allocated_ports ? 2 * e->allocated_ports : 16;
+        e->ports = xrealloc(e->ports, e->allocated_ports * sizeof *e->ports);
+    }
+    e->ports[e->n_ports++] = no;
+    odp_numbers_use(&e->numbers, no);
+}
+
+static void ports_forget(struct engine *e, odp_port_t no)
+{
+    for (size_t i = 0; i < e->n_ports; i++) {
+        if (odp_port_eq(e->ports[i], no)) {
+            e->ports[i] = e->ports[--e->n_ports];
+            odp_numbers_release(&e->numbers, no, clock_msec());
+            return;
+        }
+    }
+}
+
+/* Adds the port under number REQUEST; or, for ODPP_NONE, under one that we choose.  A number that turns out to be taken, by a port
+ * that is not ours, is noted, and the next one tried. */
+static int add_with_number(struct engine *e, const char *name, enum dpif_port_type type, uint32_t pid,
+                           odp_port_t request, odp_port_t *ret_no)
+{
+    if (!odp_port_eq(request, ODPP_NONE)) {
+        return dpif_port_add(e->session, name, type, pid, request, ret_no);
+    }
+    for (;;) {
+        odp_port_t no = odp_numbers_suggest(&e->numbers, clock_msec());
+        int error = dpif_port_add(e->session, name, type, pid, no, ret_no);
+        struct dpif_port other;
+        /* EBUSY may also be about the device, which another datapath has. */
+        if (error != -EBUSY || odp_port_eq(no, ODPP_NONE)
+            || dpif_port_query_by_number(e->session, no, &other)) {
+            return error;
+        }
+        odp_numbers_use(&e->numbers, no);
+    }
+}
+
+int engine_port_add(struct engine *e, const char *name, enum dpif_port_type type, odp_port_t request,
+                    odp_port_t *ret_no)
+{
+    struct dispatch_port port;
+    odp_port_t no;
+
+    int error = dispatch_port_prepare(e->dispatch, &port);
+    if (error) {
+        return error;
+    }
+    error = add_with_number(e, name, type, port.pid, request, &no);
+    if (error) {
+        dispatch_port_abort(e->dispatch, &port);
+        return error;
+    }
+    error = dispatch_port_commit(e->dispatch, &port, no);
+    if (error) {
+        dpif_port_del(e->session, no);
+        return error;
+    }
+    ports_note(e, no);
+    *ret_no = no;
+    return 0;
+}
+
+int engine_port_adopt(struct engine *e, odp_port_t no)
+{
+    int error = dispatch_port_adopt(e->dispatch, no);
+    if (!error) {
+        ports_note(e, no);
+    }
+    return error;
+}
+
+int engine_port_del(struct engine *e, odp_port_t no)
+{
+    int error = dpif_port_del(e->session, no);
+    if (!error || error == -ENODEV || error == -ENOENT) {
+        engine_port_gone(e, no);
+        error = 0;
+    }
+    return error;
+}
+
+void engine_port_gone(struct engine *e, odp_port_t no)
+{
+    dispatch_port_del(e->dispatch, no);
+    ports_forget(e, no);
+}
+
+/* ---- What is seen from outside. ---- */
+
+void engine_memory(struct engine *e, struct engine_memory *ret)
+{
+    lock_acquire(&e->lock);
+    ret->n_handlers = e->n_handlers;
+    lock_release(&e->lock);
+    ret->n_revalidators = revalidators_n(e->revalidators);
+    ret->n_ukeys = ukey_table_count(e->fc.ukeys);
+}
+
+void engine_with_config(struct engine *e, void (*f)(const struct xconfig *, void *aux), void *aux)
+{
+    rcu_read_lock();
+    f(flowcache_config(&e->fc), aux);
+    rcu_read_unlock();
+}

@@ -1,0 +1,77 @@
+/* The engine: one datapath with its handlers, revalidators and flow table.
+ *
+ * Main makes one, gives it configuration snapshots, and changes its thread counts; everything else happens in
+ * the engine's threads.  Functions are main's unless they say otherwise.
+ *
+ * A port's life: engine_port_add() opens a channel for it if dispatch is per port, adds it to the datapath and
+ * registers the channel; engine_port_adopt() does the same for a port that a predecessor left in the datapath. */
+#ifndef OFPROTO_ENGINE_H
+#define OFPROTO_ENGINE_H 1
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "lib/base/types.h"
+#include "lib/dpif/dpif.h"
+
+struct engine;
+struct xconfig;
+
+enum dispatch_wish { DISPATCH_AUTO, DISPATCH_PER_CPU, DISPATCH_PER_PORT };
+
+struct engine_settings {
+    enum dispatch_wish dispatch;
+    unsigned int n_handlers, n_revalidators; /* 0: by the CPUs that the process may use. */
+    unsigned int flow_limit;                 /* Most flows ever; default 200000. */
+    unsigned int max_idle_ms;                /* Default 10000. */
+    unsigned int max_revalidator_ms;         /* Default 500. */
+};
+#define ENGINE_SETTINGS_DEFAULT                                                                          \
+    { .dispatch = DISPATCH_AUTO, .flow_limit = 200000, .max_idle_ms = 10000, .max_revalidator_ms = 500 }
+
+/* Opens datapath NAME of TYPE and starts its threads.  Takes nothing over.  -errno with a reason in *RET_ERROR, to be
+ * freed. */
+int engine_create(const char *type, const char *name, const struct engine_settings *settings,
+                  struct engine **ret_engine, char **ret_error);
+/* Stops the threads, after they have executed the upcalls that they had read.  DELETE_DATAPATH: also removes the
+ * datapath from the kernel (exit --cleanup, or the last bridge is gone); else flows and ports stay. */
+void engine_destroy(struct engine *e, bool delete_datapath);
+
+void engine_apply_settings(struct engine *e, const struct engine_settings *settings);
+/* Publishes C, which the engine owns from now on, and has the flows translated again. */
+void engine_set_config(struct engine *e, struct xconfig *c);
+
+struct dpif *engine_dpif(struct engine *e);
+struct dpif_session *engine_session(struct engine *e); /* Main's. */
+
+/* Results as of dpif_port_add(). */
+int engine_port_add(struct engine *e, const char *name, enum dpif_port_type type, odp_port_t request,
+                    odp_port_t *ret_no);
+int engine_port_adopt(struct engine *e, odp_port_t no);
+int engine_port_del(struct engine *e, odp_port_t no);
+/* The port is gone from the datapath already. */
+void engine_port_gone(struct engine *e, odp_port_t no);
+
+/* What lookups see has changed (a MAC moved, a table was flushed): flows are checked soon.  Any thread. */
+void engine_revalidate(struct engine *e);
+
+/* Registers the control commands that are about the engine: upcall/, revalidator/, dpif-netlink/dispatch-mode, dpctl/dump-flows, dpctl/del-flows,
+ * dpif/dump-flows.  Once, before the control socket opens. */
+void engine_unixctl_init(void);
+
+/* For memory/show: prints "handlers:N revalidators:N udpif keys:N" style pairs into *RET.  Any thread. */
+struct engine_memory {
+    unsigned int n_handlers, n_revalidators;
+    uint64_t n_ukeys;
+};
+void engine_memory(struct engine *e, struct engine_memory *ret);
+
+/* Runs F with the current snapshot under RCU; any thread (NULL config before the first). */
+void engine_with_config(struct engine *e, void (*f)(const struct xconfig *, void *aux), void *aux);
+/* There is one engine at a time: all bridges share it.  engine_get() returns it with a reference, for any thread, to be given
+ * back with engine_put(); NULL while there is none.  Whoever holds a reference after engine_destroy() still reads what
+ * there is, and finds no datapath. */
+struct engine *engine_get(void);
+void engine_put(struct engine *e); /* Accepts NULL. */
+
+#endif

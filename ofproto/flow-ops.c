@@ -1,0 +1,144 @@
+/* See flow-ops.h. */
+#include <config.h>
+
+#include "ofproto/flow-ops.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/base/counter.h"
+#include "lib/base/log.h"
+#include "lib/base/util.h"
+
+LOG_MODULE(flow_ops);
+
+COUNTER_DEFINE(flow_delete);
+COUNTER_DEFINE(flow_modify);
+COUNTER_DEFINE(flow_delete_foreign);
+COUNTER_DEFINE(flow_op_failed);
+
+void flow_ops_init(struct flow_ops *o, struct flowcache *fc, struct dpif_session *session)
+{
+    memset(o, 0, sizeof *o);
+    o->fc = fc;
+    o->session = session;
+    arena_init(&o->arena, 16 * 1024);
+}
+
+void flow_ops_uninit(struct flow_ops *o) { arena_uninit(&o->arena); }
+
+static struct dpif_op *add(struct flow_ops *o, struct ukey *u, enum dpif_op_type type)
+{
+    struct flow_op *item = &o->items[o->n++];
+    item->ukey = u;
+    item->op = (struct dpif_op) { .type = type };
+    return &item->op;
+}
+
+static const void *keep(struct flow_ops *o, const void *p, size_t len)
+{
+    void *copy = arena_alloc(&o->arena, len);
+    memcpy(copy, p, len);
+    return copy;
+}
+
+void flow_ops_delete(struct flow_ops *o, struct ukey *u)
+{
+    ukey_transition(u, UKEY_EVICTING, o->now);
+    struct dpif_op *op = add(o, u, DPIF_OP_FLOW_DEL);
+    op->flow.has_ufid = true;
+    op->flow.ufid = u->ufid;
+    op->flow.key = ukey_key(u);
+    op->flow.key_len = u->key_len;
+    op->flow.want_stats = true;
+    COUNTER_INC(flow_delete);
+}
+
+void flow_ops_modify(struct flow_ops *o, struct ukey *u, const void *actions, size_t len)
+{
+    struct dpif_op *op = add(o, u, DPIF_OP_FLOW_MOD);
+    op->flow.has_ufid = true;
+    op->flow.ufid = u->ufid;
+    op->flow.key = ukey_key(u);
+    op->flow.key_len = u->key_len;
+    op->flow.mask = ukey_mask(u);
+    op->flow.mask_len = u->mask_len;
+    op->flow.actions = keep(o, actions, len);
+    op->flow.actions_len = len;
+    COUNTER_INC(flow_modify);
+}
+
+void flow_ops_delete_foreign(struct flow_ops *o, const struct dpif_flow *f)
+{
+    struct dpif_op *op = add(o, NULL, DPIF_OP_FLOW_DEL);
+    op->flow.has_ufid = f->has_ufid;
+    op->flow.ufid = f->ufid;
+    op->flow.key = f->key ? keep(o, f->key, f->key_len) : NULL;
+    op->flow.key_len = f->key_len;
+    COUNTER_INC(flow_delete_foreign);
+}
+
+static void account_delete(struct flow_ops *o, struct ukey *u, const struct dpif_op *op)
+{
+    if (!op->error) {
+        o->n_deleted++;
+    } else if (op->error != -ENOENT && op->error != -ENODEV) {
+        /* It may be there still: the next round meets it as an unknown flow, and deletes or adopts it. */
+        COUNTER_INC(flow_op_failed);
+        o->n_failed++;
+        log_warn_rl(6, "deleting a flow failed (%s)", strerror(-op->error));
+    }
+    if (u) {
+        lock_acquire(&u->lock);
+        if (!op->error) {
+            u->stats = op->flow.stats;
+        }
+        ukey_transition(u, UKEY_EVICTED, o->now);
+        lock_release(&u->lock);
+        ukey_remove(o->fc->ukeys, u, o->now);
+    }
+}
+
+static void account_modify(struct flow_ops *o, struct ukey *u, const struct dpif_op *op)
+{
+    lock_acquire(&u->lock);
+    if (u->state == UKEY_INSTALLED || u->state == UKEY_INCONSISTENT) {
+        if (!op->error) {
+            o->n_modified++;
+            ukey_set_actions(u, op->flow.actions, op->flow.actions_len);
+            if (u->state == UKEY_INCONSISTENT) {
+                ukey_transition(u, UKEY_INSTALLED, o->now);
+            }
+        } else {
+            COUNTER_INC(flow_op_failed);
+            o->n_failed++;
+            if (u->state == UKEY_INSTALLED) {
+                ukey_transition(u, UKEY_INCONSISTENT, o->now); /* Checked again, and deleted if need be, next round. */
+            }
+        }
+    }
+    lock_release(&u->lock);
+}
+
+void flow_ops_flush(struct flow_ops *o)
+{
+    struct dpif_op *ops[FLOW_OPS_MAX];
+
+    if (!o->n) {
+        return;
+    }
+    for (unsigned int i = 0; i < o->n; i++) {
+        ops[i] = &o->items[i].op;
+    }
+    dpif_operate(o->session, ops, o->n);
+    for (unsigned int i = 0; i < o->n; i++) {
+        struct flow_op *item = &o->items[i];
+        if (item->op.type == DPIF_OP_FLOW_DEL) {
+            account_delete(o, item->ukey, &item->op);
+        } else {
+            account_modify(o, item->ukey, &item->op);
+        }
+    }
+    o->n = 0;
+    arena_reset(&o->arena);
+}

@@ -1,0 +1,253 @@
+/* See reval-flow.h.
+ *
+ * Threads: any number of revalidators, each with a `struct reval` of its own, and handlers, which create ukeys
+ * meanwhile.  A flow is looked at by one of them a round: the first sets the ukey's round under its lock. */
+#include <config.h>
+
+#include "ofproto/reval-flow.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/base/counter.h"
+#include "lib/base/log.h"
+#include "lib/base/util.h"
+#include "lib/odp/odp-key.h"
+#include "ofproto/mac.h"
+#include "ofproto/xlate-config.h"
+
+LOG_MODULE(revalidator);
+
+COUNTER_DEFINE(revalidate_translate);
+COUNTER_DEFINE(revalidate_adopt);
+COUNTER_DEFINE(revalidate_idle);
+COUNTER_DEFINE(revalidate_too_wide);
+COUNTER_DEFINE(revalidate_vanished);
+
+int reval_init(struct reval *r, struct flowcache *fc)
+{
+    memset(r, 0, sizeof *r);
+    r->fc = fc;
+    int error = dpif_session_open(fc->dpif, &r->session);
+    if (error) {
+        return error;
+    }
+    flow_ops_init(&r->ops, fc, r->session);
+    r->actions_memory = xmalloc(XLATE_ACTIONS_SIZE);
+    r->mask_memory = xmalloc(ODP_KEY_MAX_SIZE);
+    return 0;
+}
+
+void reval_uninit(struct reval *r)
+{
+    flow_ops_uninit(&r->ops);
+    dpif_session_close(r->session);
+    free(r->actions_memory);
+    free(r->mask_memory);
+}
+
+/* Is every bit that MASK looks at matched by the flow of U?  Else the flow covers packets that the tables would treat
+ * otherwise. */
+static bool covers_no_more(struct reval *r, const struct ukey *u, const struct flow *flow, const struct flow *mask)
+{
+    struct attrbuf b;
+    struct flow installed;
+
+    attrbuf_init(&b, r->mask_memory, ODP_KEY_MAX_SIZE);
+    odp_mask_put(&b, flow, mask);
+    if (!b.overflow && attrbuf_len(&b) == u->mask_len && !memcmp(attrbuf_data(&b), ukey_mask(u), u->mask_len)) {
+        return true; /* The common case, without decoding. */
+    }
+    return odp_mask_to_flow(ukey_mask(u), u->mask_len, flow, &installed) != ODP_FIT_ERROR
+           && flow_mask_is_subset(mask, &installed);
+}
+
+/* Translates U's flow again.  Adds to the batch what follows from it.  Returns false if the flow is to be deleted. */
+static bool translate_again(struct reval *r, struct ukey *u) REQUIRES(u->lock)
+{
+    const struct xconfig *config = flowcache_config(r->fc);
+    struct flow flow;
+    struct xlate_out out;
+
+    COUNTER_INC(revalidate_translate);
+    r->n_translated++;
+    if (odp_key_to_flow(ukey_key(u), u->key_len, &flow) != ODP_FIT_PERFECT) {
+        return false;
+    }
+    attrbuf_init(&out.actions, r->actions_memory, XLATE_ACTIONS_SIZE);
+    xlate(config, &flow, &out);
+    if (!covers_no_more(r, u, &flow, &out.mask)) {
+        COUNTER_INC(revalidate_too_wide);
+        return false;
+    }
+    ukey_set_effects(u, out.effects, out.n_effects, config ? config->version : 0);
+    u->reval_seq = r->seq;
+    size_t len = attrbuf_len(&out.actions);
+    if (len != u->actions_len || (len && memcmp(attrbuf_data(&out.actions), u->actions, len))) {
+        flow_ops_modify(&r->ops, u, attrbuf_data(&out.actions), len);
+    }
+    return true;
+}
+
+/* What the packets since the last look would have done on the slow path: refresh what was learned. */
+static bool run_effects(const struct effect *effects, unsigned int n, uint64_t used)
+{
+    bool changed = false;
+    for (unsigned int i = 0; i < n; i++) {
+        changed |= mac_table_learn(effects[i].macs, effects[i].vlan, effects[i].mac, effects[i].bundle, used);
+    }
+    return changed;
+}
+
+/* Revalidates U, whose flow the datapath has, with STATS.  Under RCU. */
+static void reval_ukey(struct reval *r, struct ukey *u, const struct dpif_flow_stats *stats)
+{
+    struct effect effects[XLATE_MAX_EFFECTS];
+    unsigned int n_effects = 0;
+
+    lock_acquire(&u->lock);
+    if ((u->state != UKEY_INSTALLED && u->state != UKEY_INCONSISTENT) || u->round == r->round) {
+        /* Its handler has yet to book the put; or somebody deletes it; or the dump shows it twice. */
+        lock_release(&u->lock);
+        return;
+    }
+    u->round = r->round;
+    r->n_checked++;
+    bool active = stats->n_packets != u->stats.n_packets;
+    u->stats = *stats;
+
+    uint64_t used = stats->used ? stats->used : u->created;
+    if (used + r->max_idle_ms <= r->now) {
+        COUNTER_INC(revalidate_idle);
+        flow_ops_delete(&r->ops, u);
+    } else if ((u->reval_seq != r->seq || u->state == UKEY_INCONSISTENT) && !translate_again(r, u)) {
+        flow_ops_delete(&r->ops, u);
+    } else if (active && u->n_effects) {
+        const struct xconfig *config = flowcache_config(r->fc);
+        if (config && u->config_version == config->version) {
+            n_effects = u->n_effects;
+            memcpy(effects, u->effects, n_effects * sizeof *effects);
+        }
+    }
+    lock_release(&u->lock);
+
+    /* Outside of the lock: the MAC table's rank is lower. */
+    if (run_effects(effects, n_effects, used)) {
+        flowcache_revalidate(r->fc);
+    }
+}
+
+/* A flow that no ukey is for: a predecessor's, or somebody else's.  Makes a ukey for it, so that it is judged like any
+ * other; deletes it if it cannot be understood. */
+static void adopt(struct reval *r, const struct dpif_flow *terse)
+{
+    struct dpif_flow f;
+    struct flow flow, mask;
+    bool won;
+
+    if (!terse->has_ufid) {
+        flow_ops_delete_foreign(&r->ops, terse); /* Not one of ours, and not to be named in a terse dump. */
+        return;
+    }
+    int error = dpif_flow_get(r->session, &terse->ufid, NULL, 0, &f);
+    if (error) {
+        return; /* Gone again; or the kernel is short of memory, and the next round tries again. */
+    }
+    if (odp_key_to_flow(f.key, f.key_len, &flow) != ODP_FIT_PERFECT
+        || odp_mask_to_flow(f.mask, f.mask_len, &flow, &mask) != ODP_FIT_PERFECT) {
+        flow_ops_delete_foreign(&r->ops, &f);
+        return;
+    }
+    struct ukey_spec spec = {
+        .ufid = terse->ufid,
+        .key = f.key, .key_len = f.key_len,
+        .mask = f.mask, .mask_len = f.mask_len,
+        .actions = f.actions, .actions_len = f.actions_len,
+        .now = r->now,
+        /* reval_seq 0: never up to date, so that it is translated at once. */
+    };
+    struct ukey *u = ukey_insert(r->fc->ukeys, &spec, &won);
+    if (!won) {
+        return; /* A handler is just installing it. */
+    }
+    COUNTER_INC(revalidate_adopt);
+    r->n_adopted++;
+    lock_acquire(&u->lock);
+    ukey_transition(u, UKEY_INSTALLED, r->now);
+    lock_release(&u->lock);
+    reval_ukey(r, u, &f.stats);
+}
+
+void reval_flows(struct reval *r, const struct dpif_flow *flows, int n)
+{
+    r->ops.now = r->now;
+    rcu_read_lock();
+    for (int i = 0; i < n; i++) {
+        struct ukey *u = flows[i].has_ufid ? ukey_find(r->fc->ukeys, &flows[i].ufid) : NULL;
+        if (u) {
+            reval_ukey(r, u, &flows[i].stats);
+        } else {
+            adopt(r, &flows[i]);
+        }
+        if (flow_ops_is_full(&r->ops)) {
+            flow_ops_flush(&r->ops);
+        }
+    }
+    flow_ops_flush(&r->ops);
+    rcu_read_unlock();
+}
+
+static void forget(struct reval *r, struct ukey *u)
+{
+    lock_acquire(&u->lock);
+    bool gone = u->state == UKEY_INSTALLED || u->state == UKEY_INCONSISTENT;
+    if (gone) {
+        ukey_transition(u, UKEY_EVICTED, r->now);
+    }
+    lock_release(&u->lock);
+    if (gone) {
+        COUNTER_INC(revalidate_vanished);
+        ukey_remove(r->fc->ukeys, u, r->now);
+    }
+}
+
+void reval_unseen(struct reval *r, const struct ufid *ufids, size_t n)
+{
+    r->ops.now = r->now;
+    for (size_t i = 0; i < n; i++) {
+        struct dpif_flow f;
+        int error = dpif_flow_get(r->session, &ufids[i], NULL, 0, &f);
+        rcu_read_lock();
+        struct ukey *u = ukey_find(r->fc->ukeys, &ufids[i]);
+        if (u && !error) {
+            reval_ukey(r, u, &f.stats);
+            flow_ops_flush(&r->ops);
+        } else if (u && error == -ENOENT) {
+            forget(r, u);
+        }
+        rcu_read_unlock();
+    }
+}
+
+
+static void purge_one(struct ukey *u, void *r_)
+{
+    struct reval *r = r_;
+    lock_acquire(&u->lock);
+    if (u->state == UKEY_INSTALLED || u->state == UKEY_INCONSISTENT) {
+        flow_ops_delete(&r->ops, u);
+    }
+    lock_release(&u->lock);
+    if (flow_ops_is_full(&r->ops)) {
+        flow_ops_flush(&r->ops);
+    }
+}
+
+void reval_purge(struct reval *r)
+{
+    r->ops.now = r->now;
+    rcu_read_lock(); /* Nests: keeps the ukeys of the last, unflushed batch. */
+    ukey_table_walk(r->fc->ukeys, purge_one, r);
+    flow_ops_flush(&r->ops);
+    rcu_read_unlock();
+}

@@ -1,0 +1,34 @@
+/* What a revalidator does with one flow of the datapath: adopt it, keep it, give it other actions, or delete it. */
+#ifndef OFPROTO_REVAL_FLOW_H
+#define OFPROTO_REVAL_FLOW_H 1
+
+#include "ofproto/flow-ops.h"
+#include "ofproto/xlate.h"
+
+/* The working memory of one thread that revalidates, and the facts of the round. */
+struct reval {
+    struct flowcache *fc;
+    struct dpif_session *session;
+    struct flow_ops ops;
+    void *actions_memory, *mask_memory; /* Scratch of a translation. */
+
+    /* Of the round; the same for all its threads. */
+    uint64_t round, now;
+    uint64_t seq;          /* Flows that are not up to this are translated again. */
+    uint32_t max_idle_ms;
+
+    /* Counts of this round. */
+    uint64_t n_checked, n_translated, n_adopted;
+};
+
+int reval_init(struct reval *r, struct flowcache *fc); /* 0 or -errno. */
+void reval_uninit(struct reval *r);
+
+/* Revalidates N flows from a dump (terse or not).  One RCU read section; all changes are made when it returns. */
+void reval_flows(struct reval *r, const struct dpif_flow *flows, int n);
+/* The dump did not show these: looks at each by name, and forgets those that are gone. */
+void reval_unseen(struct reval *r, const struct ufid *ufids, size_t n);
+/* Deletes all flows that have a ukey. */
+void reval_purge(struct reval *r);
+
+#endif

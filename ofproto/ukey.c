@@ -1,0 +1,193 @@
+/* See ukey.h. */
+#include <config.h>
+
+#include "ofproto/ukey.h"
+
+#include <stdlib.h>
+
+#include "lib/base/counter.h"
+#include "lib/base/log.h"
+#include "lib/base/util.h"
+
+LOG_MODULE(ukey);
+
+COUNTER_DEFINE(ukey_insert);
+COUNTER_DEFINE(ukey_insert_lost);
+COUNTER_DEFINE(ukey_remove);
+
+struct ukey_table {
+    struct cds_lfht *ht;
+    uint64_t n; /* Atomic. */
+};
+
+const char *ukey_state_name(enum ukey_state state)
+{
+    static const char *const names[] = {
+#define STATE(NAME) #NAME,
+        UKEY_STATES
+#undef STATE
+    };
+    return names[state];
+}
+
+bool ukey_transition_is_legal(enum ukey_state from, enum ukey_state to)
+{
+#define TO(STATE) (1u << UKEY_##STATE)
+    static const unsigned int legal[UKEY_N_STATES] = {
+        [UKEY_CREATED] = TO(VISIBLE) | TO(GONE),
+        [UKEY_VISIBLE] = TO(INSTALLED) | TO(GONE),
+        [UKEY_INSTALLED] = TO(EVICTING) | TO(INCONSISTENT) | TO(EVICTED),
+        [UKEY_INCONSISTENT] = TO(INSTALLED) | TO(EVICTING) | TO(EVICTED),
+        [UKEY_EVICTING] = TO(EVICTED),
+        [UKEY_EVICTED] = TO(GONE),
+        [UKEY_GONE] = 0,
+    };
+#undef TO
+    return legal[from] >> to & 1;
+}
+
+void ukey_transition_at(struct ukey *u, enum ukey_state state, uint64_t now, const char *where)
+{
+    if (unlikely(!ukey_transition_is_legal(u->state, state))) {
+        log_emer("ukey: illegal transition %s -> %s at %s (the one before was made at %s)", ukey_state_name(u->state),
+                 ukey_state_name(state), where, u->where);
+        abort();
+    }
+    u->state = state;
+    u->where = where;
+    u->changed = now;
+}
+
+struct ukey_table *ukey_table_create(void)
+{
+    struct ukey_table *t = xzalloc(sizeof *t);
+    t->ht = cds_lfht_new(1024, 1024, 0, CDS_LFHT_AUTO_RESIZE, NULL);
+    if (!t->ht) {
+        fatal(0, "out of memory for the flow table");
+    }
+    return t;
+}
+
+static void ukey_free(struct ukey *u)
+{
+    lock_uninit(&u->lock);
+    free(u->actions);
+    free(u->effects);
+    free(u);
+}
+
+static void ukey_free_rcu(struct rcu_head *head) { ukey_free(CONTAINER_OF(head, struct ukey, rcu)); }
+
+void ukey_table_destroy(struct ukey_table *t)
+{
+    struct cds_lfht_iter iter;
+    struct ukey *u;
+
+    if (!t) {
+        return;
+    }
+    rcu_read_lock();
+    cds_lfht_for_each_entry(t->ht, &iter, u, node) {
+        if (!cds_lfht_del(t->ht, &u->node)) {
+            call_rcu(&u->rcu, ukey_free_rcu);
+        }
+    }
+    rcu_read_unlock();
+    if (cds_lfht_destroy(t->ht, NULL)) {
+        log_err("the flow table could not be freed");
+    }
+    free(t);
+}
+
+uint64_t ukey_table_count(const struct ukey_table *t) { return __atomic_load_n(&t->n, __ATOMIC_RELAXED); }
+
+static int match_ufid(struct cds_lfht_node *node, const void *ufid)
+{
+    return ufid_eq(&CONTAINER_OF(node, struct ukey, node)->ufid, ufid);
+}
+
+struct ukey *ukey_find(const struct ukey_table *t, const struct ufid *ufid)
+{
+    struct cds_lfht_iter iter;
+    cds_lfht_lookup(t->ht, ufid->lo, match_ufid, ufid, &iter);
+    struct cds_lfht_node *node = cds_lfht_iter_get_node(&iter);
+    return node ? CONTAINER_OF(node, struct ukey, node) : NULL;
+}
+
+static struct ukey *ukey_create(const struct ukey_spec *spec) NO_THREAD_SAFETY_ANALYSIS
+{
+    struct ukey *u = xzalloc(sizeof *u + spec->key_len + spec->mask_len);
+
+    u->ufid = spec->ufid;
+    u->key_len = spec->key_len;
+    u->mask_len = spec->mask_len;
+    memcpy(u->attrs, spec->key, spec->key_len);
+    memcpy((char *) u->attrs + spec->key_len, spec->mask, spec->mask_len);
+    lock_init(&u->lock, RANK_UKEY);
+    u->state = UKEY_CREATED;
+    u->where = __func__;
+    u->created = spec->now;
+    u->reval_seq = spec->reval_seq;
+    u->round = spec->round;
+    ukey_set_actions(u, spec->actions, spec->actions_len);
+    ukey_set_effects(u, spec->effects, spec->n_effects, spec->config_version);
+    ukey_transition(u, UKEY_VISIBLE, spec->now);
+    return u;
+}
+
+struct ukey *ukey_insert(struct ukey_table *t, const struct ukey_spec *spec, bool *ret_won)
+{
+    struct ukey *u = ukey_create(spec);
+    cds_lfht_node_init(&u->node);
+    struct cds_lfht_node *node = cds_lfht_add_unique(t->ht, u->ufid.lo, match_ufid, &u->ufid, &u->node);
+    *ret_won = node == &u->node;
+    if (*ret_won) {
+        COUNTER_INC(ukey_insert);
+        __atomic_add_fetch(&t->n, 1, __ATOMIC_RELAXED);
+        return u;
+    }
+    /* Nobody else has seen it. */
+    COUNTER_INC(ukey_insert_lost);
+    ukey_free(u);
+    return CONTAINER_OF(node, struct ukey, node);
+}
+
+void ukey_remove(struct ukey_table *t, struct ukey *u, uint64_t now)
+{
+    if (cds_lfht_del(t->ht, &u->node)) {
+        return; /* Another thread won, and frees. */
+    }
+    COUNTER_INC(ukey_remove);
+    __atomic_sub_fetch(&t->n, 1, __ATOMIC_RELAXED);
+    lock_acquire(&u->lock);
+    ukey_transition(u, UKEY_GONE, now);
+    lock_release(&u->lock);
+    call_rcu(&u->rcu, ukey_free_rcu);
+}
+
+void ukey_set_actions(struct ukey *u, const void *actions, size_t len)
+{
+    free(u->actions);
+    u->actions = len ? xmemdup(actions, len) : NULL;
+    u->actions_len = len;
+}
+
+void ukey_set_effects(struct ukey *u, const struct effect *effects, unsigned int n, uint64_t config_version)
+{
+    free(u->effects);
+    u->effects = n ? xmemdup(effects, n * sizeof *effects) : NULL;
+    u->n_effects = n;
+    u->config_version = config_version;
+}
+
+void ukey_table_walk(struct ukey_table *t, void (*cb)(struct ukey *, void *aux), void *aux)
+{
+    struct cds_lfht_iter iter;
+    struct ukey *u;
+
+    rcu_read_lock();
+    cds_lfht_for_each_entry(t->ht, &iter, u, node) {
+        cb(u, aux);
+    }
+    rcu_read_unlock();
+}

@@ -1,0 +1,175 @@
+/* Stages "install", "operate" and "account" of upcall.h. */
+#include <config.h>
+
+#include <errno.h>
+
+#include "lib/base/log.h"
+#include "lib/base/util.h"
+#include "ofproto/mac.h"
+#include "ofproto/upcall.h"
+#include "ofproto/xlate-config.h"
+
+LOG_MODULE(upcall);
+
+/* A flow that we believe installed, and whose packets still come up after this time, is not in the datapath:
+ * somebody deleted it there.  Long enough for the longest queue of upcalls that were sent before it was installed. */
+#define REINSTALL_MS 1000
+
+static struct dpif_op *op_next(struct upcall_batch *b)
+{
+    struct dpif_op *op = &b->ops_memory[b->n_ops];
+    b->ops[b->n_ops++] = op;
+    return op;
+}
+
+/* Decides whether F is to be put, and claims its ukey. */
+static bool claim(struct upcall_batch *b, struct upcall_flow *f)
+{
+    struct ukey *u = ukey_find(b->fc->ukeys, &f->ufid);
+    if (!u) {
+        if (ukey_table_count(b->fc->ukeys) >= flowcache_limit(&b->fc->flow_limit)) {
+            UPCALL_COUNT(b->stats, over_limit, 1);
+            return false;
+        }
+        struct ukey_spec spec = {
+            .ufid = f->ufid,
+            .key = f->key, .key_len = f->key_len,
+            .mask = f->mask, .mask_len = f->mask_len,
+            .actions = f->actions, .actions_len = f->actions_len,
+            .effects = f->effects, .n_effects = f->n_effects,
+            .reval_seq = b->reval_seq,
+            .config_version = b->config ? b->config->version : 0,
+            .now = b->now,
+            .round = __atomic_load_n(&b->fc->round, __ATOMIC_RELAXED),
+        };
+        u = ukey_insert(b->fc->ukeys, &spec, &f->won);
+    }
+    f->ukey = u;
+    if (f->won) {
+        return true;
+    }
+
+    UPCALL_COUNT(b->stats, known, 1);
+    lock_acquire(&u->lock);
+    bool missing = u->state == UKEY_INSTALLED && u->changed + REINSTALL_MS < b->now;
+    if (missing) {
+        u->changed = b->now; /* Once a second is enough. */
+    }
+    lock_release(&u->lock);
+    return missing;
+}
+
+void upcall_install(struct upcall_batch *b)
+{
+    for (unsigned int i = 0; i < b->n_flows; i++) {
+        struct upcall_flow *f = &b->flows[i];
+        f->ukey = NULL;
+        f->won = false;
+        f->put = NULL;
+        if (!claim(b, f)) {
+            continue;
+        }
+        f->put = op_next(b);
+        *f->put = (struct dpif_op) {
+            .type = DPIF_OP_FLOW_PUT,
+            .flow = {
+                .has_ufid = true, .ufid = f->ufid,
+                .key = f->key, .key_len = f->key_len,
+                .mask = f->mask, .mask_len = f->mask_len,
+                .actions = f->actions, .actions_len = f->actions_len,
+            },
+        };
+    }
+
+    /* The packets, in the order in which they came, behind the puts: what comes next of these flows is
+     * forwarded by the kernel, and the window in which it could overtake is this one system call. */
+    for (unsigned int i = 0; i < b->n; i++) {
+        struct upcall *u = &b->upcalls[i];
+        if (!u->flow->actions_len) {
+            UPCALL_COUNT(b->stats, dropped, 1);
+            continue;
+        }
+        u->execute = op_next(b);
+        *u->execute = (struct dpif_op) {
+            .type = DPIF_OP_EXECUTE,
+            .execute = {
+                .packet = u->dp.packet, .packet_len = u->dp.packet_len,
+                .key = u->dp.key, .key_len = u->dp.key_len,
+                .actions = u->flow->actions, .actions_len = u->flow->actions_len,
+                .hash = u->dp.hash, .has_hash = u->dp.has_hash,
+                .mru = u->dp.mru,
+            },
+        };
+    }
+}
+
+void upcall_operate(struct upcall_batch *b)
+{
+    if (b->n_ops) {
+        dpif_operate(b->session, b->ops, b->n_ops);
+    }
+}
+
+static void account_put(struct upcall_batch *b, struct upcall_flow *f)
+{
+    int error = f->put->error;
+    if (likely(!error)) {
+        UPCALL_COUNT(b->stats, installed, 1);
+        if (f->won) {
+            lock_acquire(&f->ukey->lock);
+            ukey_transition(f->ukey, UKEY_INSTALLED, b->now);
+            lock_release(&f->ukey->lock);
+        }
+        return;
+    }
+    if (!f->won) {
+        return; /* Put again by way of precaution; EEXIST says that it is there. */
+    }
+    ukey_remove(b->fc->ukeys, f->ukey, b->now);
+    f->ukey = NULL;
+    if (error == -EEXIST) {
+        /* Another flow covers this key.  The kernel does not say which, nor finds a flow that has a UFID by its key, so a round has
+         * to show: it adopts flows that we do not know, and translates again what is not up to date.  If that leaves both
+         * flows right, the packets of this one are forwarded by the other. */
+        UPCALL_COUNT(b->stats, overlap, 1);
+        flowcache_kick(b->fc);
+    } else {
+        UPCALL_COUNT(b->stats, put_failed, 1);
+        /* ENODEV: the datapath or the port went meanwhile. */
+        if (error != -ENODEV) {
+            log_warn_rl(6, "the datapath refused a flow (%s)", strerror(-error));
+        }
+    }
+}
+
+void upcall_account(struct upcall_batch *b)
+{
+    bool changed = false;
+
+    for (unsigned int i = 0; i < b->n_flows; i++) {
+        struct upcall_flow *f = &b->flows[i];
+        for (unsigned int j = 0; j < f->n_effects; j++) {
+            const struct effect *e = &f->effects[j];
+            changed |= mac_table_learn(e->macs, e->vlan, e->mac, e->bundle, b->now);
+        }
+        if (f->put) {
+            account_put(b, f);
+        }
+    }
+    for (unsigned int i = 0; i < b->n; i++) {
+        const struct dpif_op *op = b->upcalls[i].execute;
+        if (op && likely(!op->error)) {
+            UPCALL_COUNT(b->stats, executed, 1);
+        } else if (op) {
+            UPCALL_COUNT(b->stats, send_failed, 1);
+            log_dbg_rl(6, "the datapath refused a packet (%s)", strerror(-op->error));
+        }
+    }
+    if (changed) {
+        flowcache_revalidate(b->fc);
+    } else if (b->n_flows && flowcache_seq(b->fc) != b->reval_seq) {
+        /* The tables changed during the batch, and the round that this caused may have passed before our flows were
+         * there. */
+        flowcache_kick(b->fc);
+    }
+}

@@ -1,0 +1,101 @@
+/* Stages "begin" and "parse" of upcall.h. */
+#include <config.h>
+
+#include <stdlib.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/hash.h"
+#include "lib/base/log.h"
+#include "lib/base/util.h"
+#include "lib/odp/odp-key.h"
+#include "ofproto/upcall.h"
+
+LOG_MODULE(upcall);
+
+void upcall_batch_init(struct upcall_batch *b, struct flowcache *fc, struct dpif_session *session,
+                       struct upcall_stats *stats)
+{
+    memset(b, 0, sizeof *b);
+    b->fc = fc;
+    b->session = session;
+    b->stats = stats;
+    arena_init(&b->arena, 128 * 1024);
+    b->scratch = xmalloc(XLATE_ACTIONS_SIZE);
+}
+
+void upcall_batch_uninit(struct upcall_batch *b)
+{
+    arena_uninit(&b->arena);
+    free(b->scratch);
+}
+
+void upcall_batch_begin(struct upcall_batch *b)
+{
+    rcu_read_lock();
+    b->now = clock_msec();
+    /* The sequence first: what changes after this makes the batch's flows old, never the other way round. */
+    b->reval_seq = flowcache_seq(b->fc);
+    b->config = flowcache_config(b->fc);
+    b->n = b->n_flows = b->n_ops = 0;
+    memset(b->groups, 0, sizeof b->groups);
+}
+
+void upcall_batch_end(struct upcall_batch *b)
+{
+    rcu_read_unlock();
+    arena_reset(&b->arena);
+}
+
+/* The flow of the batch that has U's key; a new one if U is the first.  NULL if the key cannot be read. */
+static struct upcall_flow *group_find(struct upcall_batch *b, const struct dpif_upcall *u)
+{
+    uint64_t hash = hash_bytes(u->key, u->key_len, 0);
+    unsigned int slot = hash % UPCALL_GROUPS;
+    struct upcall_flow *f;
+
+    for (; (f = b->groups[slot]) != NULL; slot = (slot + 1) % UPCALL_GROUPS) {
+        if (f->key_hash == hash && f->key_len == u->key_len && !memcmp(f->key, u->key, u->key_len)) {
+            UPCALL_COUNT(b->stats, grouped, 1);
+            return f;
+        }
+    }
+
+    struct flow *flow = arena_alloc(&b->arena, sizeof *flow);
+    if (odp_key_to_flow(u->key, u->key_len, flow) == ODP_FIT_ERROR) {
+        return NULL;
+    }
+    f = &b->flows[b->n_flows++];
+    *f = (struct upcall_flow) { .key = u->key, .key_len = u->key_len, .key_hash = hash, .flow = flow };
+    b->groups[slot] = f;
+    return f;
+}
+
+void upcall_parse(struct upcall_batch *b, const struct rxbuf *rx)
+{
+    UPCALL_COUNT(b->stats, received, rx->n);
+    for (unsigned int i = 0; i < rx->n; i++) {
+        struct upcall *u = &b->upcalls[b->n];
+        size_t len;
+        const void *msg = rxbuf_msg(rx, i, &len);
+        int error = dpif_upcall_parse(b->fc->dpif, msg, len, &u->dp);
+        if (unlikely(error)) {
+            UPCALL_COUNT(b->stats, malformed, 1);
+            log_info_rl(6, "dropped a message of %zu bytes on an upcall channel (%s)", len, strerror(-error));
+            continue;
+        }
+        if (unlikely(u->dp.type != DPIF_UC_MISS)) {
+            /* A flow of a predecessor's; revalidation replaces it. */
+            UPCALL_COUNT(b->stats, alien_action, 1);
+            continue;
+        }
+        u->flow = group_find(b, &u->dp);
+        if (unlikely(!u->flow)) {
+            UPCALL_COUNT(b->stats, malformed, 1);
+            log_info_rl(6, "dropped an upcall whose flow key (%zu bytes) cannot be read", u->dp.key_len);
+            continue;
+        }
+        u->flow->n_upcalls++;
+        u->execute = NULL;
+        b->n++;
+    }
+}

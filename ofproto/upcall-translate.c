@@ -1,0 +1,40 @@
+/* Stage "translate" of upcall.h. */
+#include <config.h>
+
+#include "lib/odp/odp-key.h"
+#include "ofproto/upcall.h"
+
+/* Copies what has been written to B's scratch memory into its arena. */
+static const void *keep(struct upcall_batch *b, const struct attrbuf *attrs)
+{
+    void *p = arena_alloc(&b->arena, attrbuf_len(attrs));
+    memcpy(p, attrbuf_data(attrs), attrbuf_len(attrs));
+    return p;
+}
+
+void upcall_translate(struct upcall_batch *b)
+{
+    struct xlate_out out;
+
+    for (unsigned int i = 0; i < b->n_flows; i++) {
+        struct upcall_flow *f = &b->flows[i];
+
+        attrbuf_init(&out.actions, b->scratch, XLATE_ACTIONS_SIZE);
+        xlate(b->config, f->flow, &out);
+        f->verdict = out.verdict;
+        f->actions_len = attrbuf_len(&out.actions);
+        f->actions = keep(b, &out.actions);
+        f->n_effects = out.n_effects;
+        struct effect *effects = arena_alloc(&b->arena, out.n_effects * sizeof *effects);
+        memcpy(effects, out.effects, out.n_effects * sizeof *effects);
+        f->effects = effects;
+
+        struct attrbuf mask;
+        attrbuf_init(&mask, b->scratch, XLATE_ACTIONS_SIZE);
+        odp_mask_put(&mask, f->flow, &out.mask);
+        f->mask_len = attrbuf_len(&mask);
+        f->mask = keep(b, &mask);
+        f->ufid = odp_ufid(f->flow, &out.mask);
+    }
+    UPCALL_COUNT(b->stats, translated, b->n_flows);
+}

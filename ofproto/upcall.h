@@ -1,0 +1,105 @@
+/* A batch of upcalls on its way through the pipeline, one stage a function, each taking the whole batch:
+ *
+ *     parse       message → key → flow; upcalls of the same key are grouped behind the first, their leader
+ *     translate   leaders: flow → actions, mask, effects                                       (pure)
+ *     install     leaders: claim a ukey; the winner puts the flow
+ *     operate     all puts and packets in one system call
+ *     account     results, effects, counters
+ *
+ * A batch belongs to one handler's thread.  What it points to lives in the receive buffer or in the handler's arena,
+ * and dies with the batch. */
+#ifndef OFPROTO_UPCALL_H
+#define OFPROTO_UPCALL_H 1
+
+#include "lib/base/arena.h"
+#include "lib/dpif/channel.h"
+#include "lib/dpif/dpif.h"
+#include "ofproto/flowcache.h"
+#include "ofproto/xlate.h"
+
+/* What happened to an upcall, for counters and upcall/show.  One list, so that enum and text cannot drift. */
+/* clang-format off */
+#define UPCALL_OUTCOMES                                                                             \
+    OUTCOME(received,     "messages taken from channels")                                           \
+    OUTCOME(malformed,    "dropped: not an upcall of this datapath, or its key cannot be read")     \
+    OUTCOME(alien_action, "dropped: sent by a userspace action that is not ours")                   \
+    OUTCOME(grouped,      "shared the translation of an upcall of the same flow in the batch")      \
+    OUTCOME(translated,   "translated")                                                             \
+    OUTCOME(installed,    "flow installed")                                                         \
+    OUTCOME(known,        "flow was installed already")                                             \
+    OUTCOME(overlap,      "flow not installed: another one covers it")                              \
+    OUTCOME(over_limit,   "flow not installed: flow limit")                                         \
+    OUTCOME(put_failed,   "flow not installed: the datapath refused it")                            \
+    OUTCOME(executed,     "packet sent on")                                                         \
+    OUTCOME(dropped,      "packet dropped by translation")                                          \
+    OUTCOME(send_failed,  "packet lost: the datapath refused it")
+/* clang-format on */
+
+struct upcall_stats {
+#define OUTCOME(NAME, TEXT) uint64_t NAME;
+    UPCALL_OUTCOMES
+#undef OUTCOME
+};
+/* Only the handler writes; anybody may read. */
+#define UPCALL_COUNT(STATS, NAME, N) \
+    __atomic_store_n(&(STATS)->NAME, __atomic_load_n(&(STATS)->NAME, __ATOMIC_RELAXED) + (N), __ATOMIC_RELAXED)
+
+/* One flow of the batch: what all upcalls with the same key share. */
+struct upcall_flow {
+    const struct nlattr *key;
+    size_t key_len;
+    uint64_t key_hash;
+    struct flow *flow;
+    enum xlate_verdict verdict;
+    struct ufid ufid;
+    const void *actions, *mask;
+    size_t actions_len, mask_len;
+    const struct effect *effects;
+    unsigned int n_effects;
+    struct ukey *ukey;
+    bool won;           /* This batch made 'ukey'. */
+    struct dpif_op *put; /* NULL: not to be installed. */
+    unsigned int n_upcalls;
+};
+
+struct upcall {
+    struct dpif_upcall dp; /* Points into the receive buffer. */
+    struct upcall_flow *flow;
+    struct dpif_op *execute; /* NULL: nothing to send. */
+};
+
+#define UPCALL_GROUPS (2 * N_RX) /* Of the hash table by key; a power of 2. */
+
+struct upcall_batch {
+    struct flowcache *fc;
+    struct dpif_session *session;
+    struct upcall_stats *stats;
+    struct arena arena;
+    void *scratch; /* XLATE_ACTIONS_SIZE bytes that actions and masks are written to. */
+
+    uint64_t now;       /* ms, read once. */
+    uint64_t reval_seq; /* As it was before the first translation. */
+    const struct xconfig *config;
+
+    unsigned int n, n_flows, n_ops;
+    struct upcall upcalls[N_RX];
+    struct upcall_flow flows[N_RX];
+    struct upcall_flow *groups[UPCALL_GROUPS];
+    struct dpif_op ops_memory[2 * N_RX];
+    struct dpif_op *ops[2 * N_RX];
+};
+
+void upcall_batch_init(struct upcall_batch *b, struct flowcache *fc, struct dpif_session *session,
+                       struct upcall_stats *stats);
+void upcall_batch_uninit(struct upcall_batch *b);
+
+/* The stages, in this order. */
+void upcall_batch_begin(struct upcall_batch *b); /* Opens the one RCU read section. */
+void upcall_parse(struct upcall_batch *b, const struct rxbuf *rx);
+void upcall_translate(struct upcall_batch *b);
+void upcall_install(struct upcall_batch *b);
+void upcall_operate(struct upcall_batch *b);
+void upcall_account(struct upcall_batch *b);
+void upcall_batch_end(struct upcall_batch *b); /* Every pointer into B dies here. */
+
+#endif
