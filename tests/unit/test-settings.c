@@ -1,0 +1,111 @@
+/* Unit tests of vswitchd/settings.c: numbers and words from other_config. */
+#include <config.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "vswitchd/settings.h"
+
+/* A map as an array of pairs that ends with NULL. */
+static const char *get(const void *aux, const char *key)
+{
+    for (const char *const *p = aux; *p; p += 2) {
+        if (!strcmp(p[0], key)) {
+            return p[1];
+        }
+    }
+    return NULL;
+}
+
+static void absent_settings_are_the_defaults(void **state)
+{
+    static const char *const map[] = { NULL };
+    const struct engine_settings def = ENGINE_SETTINGS_DEFAULT;
+    struct engine_settings s;
+
+    settings_read_engine(get, map, &s);
+    assert_int_equal(s.dispatch, def.dispatch);
+    assert_int_equal(s.flow_limit, def.flow_limit);
+    assert_int_equal(s.max_idle_ms, def.max_idle_ms);
+    assert_int_equal(s.max_revalidator_ms, def.max_revalidator_ms);
+    assert_int_equal(s.n_handlers, 0);
+    assert_int_equal(s.n_revalidators, 0);
+}
+
+static void good_settings_are_taken(void **state)
+{
+    static const char *const map[] = { "upcall-dispatch", "per-port", "n-handler-threads", "4", "n-revalidator-threads",
+                                       "2", "flow-limit", "1000", "max-idle", "500", "max-revalidator", "100", NULL };
+    struct engine_settings s;
+
+    settings_read_engine(get, map, &s);
+    assert_int_equal(s.dispatch, DISPATCH_PER_PORT);
+    assert_int_equal(s.n_handlers, 4);
+    assert_int_equal(s.n_revalidators, 2);
+    assert_int_equal(s.flow_limit, 1000);
+    assert_int_equal(s.max_idle_ms, 500);
+    assert_int_equal(s.max_revalidator_ms, 100);
+}
+
+static void bad_settings_become_the_defaults(void **state)
+{
+    static const char *const map[] = { "upcall-dispatch", "PER-CPU", "n-handler-threads", "0", "n-revalidator-threads",
+                                       "abc", "flow-limit", "-1", "max-idle", "499", "max-revalidator",
+                                       "99999999999999999999", NULL };
+    struct engine_settings s;
+
+    settings_read_engine(get, map, &s);
+    assert_int_equal(s.dispatch, DISPATCH_AUTO);
+    assert_int_equal(s.n_handlers, 0);
+    assert_int_equal(s.n_revalidators, 0);
+    assert_int_equal(s.flow_limit, 200000);
+    assert_int_equal(s.max_idle_ms, 10000);
+    assert_int_equal(s.max_revalidator_ms, 500);
+    warn_once_uninit();
+}
+
+static void addresses_are_read_whole_or_not_at_all(void **state)
+{
+    static const char *const bad[] = { "", "00:11:22:33:44", "00:11:22:33:44:5", "00:11:22:33:44:55 ", "00-11-22-33-44-55",
+                                       "00:11:22:33:44:gg", "0:11:22:33:44:555", " 0:11:22:33:44:55", NULL };
+    struct eth_addr a = { { 0xee } };
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_false(eth_addr_read(bad[i], &a));
+        assert_int_equal(a.ea[0], 0xee);
+    }
+    assert_true(eth_addr_read("0a:1B:2c:3d:4e:5f", &a));
+    assert_memory_equal(a.ea, "\x0a\x1b\x2c\x3d\x4e\x5f", 6);
+}
+
+static void datapath_ids_are_16_digits_or_prefixed(void **state)
+{
+    static const char *const bad[] = { "", "1", "0x", "000000000000000g", "0000000000000000", "0x0",
+                                       "00000000000000001", "0x00000000000000001", "-000000000000001", NULL };
+    uint64_t id = 7;
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_false(datapath_id_read(bad[i], &id));
+        assert_int_equal(id, 7);
+    }
+    assert_true(datapath_id_read("00000000000000Ab", &id));
+    assert_int_equal(id, 0xab);
+    assert_true(datapath_id_read("0x12", &id));
+    assert_int_equal(id, 0x12);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(absent_settings_are_the_defaults),
+        cmocka_unit_test(good_settings_are_taken),
+        cmocka_unit_test(bad_settings_become_the_defaults),
+        cmocka_unit_test(addresses_are_read_whole_or_not_at_all),
+        cmocka_unit_test(datapath_ids_are_16_digits_or_prefixed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

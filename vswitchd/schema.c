@@ -1,0 +1,42 @@
+/* The tables and columns of the database that this daemon reads and writes.
+ *
+ * Columns that we write are not reported as changes, so our own writes do not cause a reconfiguration. */
+#include <config.h>
+
+#include "vswitchd/vswitch.h"
+
+#define R(NAME) { NAME, OVSDB_READ }
+#define W(NAME) { NAME, OVSDB_WRITE }
+#define END { NULL, OVSDB_READ }
+
+static const struct ovsdb_column_spec open_vswitch_columns[] = {
+    R("bridges"), R("next_cfg"), R("other_config"), W("cur_cfg"), W("datapath_types"), W("iface_types"),
+    W("dpdk_initialized"), END,
+};
+
+static const struct ovsdb_column_spec bridge_columns[] = {
+    R("name"), R("ports"), R("fail_mode"), R("controller"), R("datapath_type"), R("flood_vlans"), R("other_config"),
+    W("datapath_id"), W("datapath_version"), END,
+};
+
+static const struct ovsdb_column_spec port_columns[] = {
+    R("name"), R("interfaces"), R("tag"), R("trunks"), R("cvlans"), R("vlan_mode"), R("protected"), R("mac"),
+    R("other_config"), END,
+};
+
+static const struct ovsdb_column_spec interface_columns[] = {
+    R("name"), R("type"), R("options"), R("ofport_request"), R("mac"), R("mtu_request"),
+    W("ofport"), W("error"), W("ifindex"), W("mac_in_use"), W("mtu"), W("admin_state"), W("link_state"),
+    W("link_resets"), W("link_speed"), W("duplex"), W("status"), W("statistics"), END,
+};
+
+static const struct ovsdb_column_spec controller_columns[] = { R("target"), W("is_connected"), END };
+
+const struct ovsdb_table_spec vswitch_tables[] = {
+    { "Open_vSwitch", open_vswitch_columns },
+    { "Bridge", bridge_columns },
+    { "Port", port_columns },
+    { "Interface", interface_columns },
+    { "Controller", controller_columns },
+    { NULL, NULL },
+};

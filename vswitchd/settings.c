@@ -1,0 +1,150 @@
+/* Reading settings: see the header.
+ *
+ * A wrong value must not fill the log each time that the database changes, so each text is logged once.  The set of what
+ * has been said is bounded; when it is full it starts again. Main only. */
+#include <config.h>
+
+#include "vswitchd/settings.h"
+
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/log.h"
+#include "lib/base/util.h"
+
+LOG_MODULE(bridge_settings);
+
+#define SAID_MAX 512
+
+static void *said; /* Tree of strings. */
+static size_t n_said;
+
+static int compare_text(const void *a, const void *b) { return strcmp(a, b); }
+
+void warn_once_uninit(void)
+{
+    tdestroy(said, free);
+    said = NULL;
+    n_said = 0;
+}
+
+void warn_once(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    char *text = xvasprintf(format, args);
+    va_end(args);
+    if (n_said >= SAID_MAX) {
+        warn_once_uninit();
+    }
+    char **node = tsearch(text, &said, compare_text);
+    if (node && *node != text) {
+        free(text);
+        return;
+    }
+    log_warn("%s", text);
+    if (node) {
+        n_said++;
+    } else {
+        free(text);
+    }
+}
+
+long long settings_number(settings_get *get, const void *aux, const char *owner, const char *key, long long min,
+                          long long max, long long def)
+{
+    const char *s = get(aux, key);
+    long long v;
+
+    if (!s) {
+        return def;
+    }
+    if (str_to_llong(s, min, max, &v)) {
+        return v;
+    }
+    warn_once("%s: %s \"%s\" is not a number from %lld to %lld; using %lld", owner, key, s, min, max, def);
+    return def;
+}
+
+bool settings_bool(settings_get *get, const void *aux, const char *owner, const char *key, bool def)
+{
+    const char *s = get(aux, key);
+
+    if (!s) {
+        return def;
+    }
+    if (!strcmp(s, "true") || !strcmp(s, "false")) {
+        return !strcmp(s, "true");
+    }
+    warn_once("%s: %s \"%s\" is neither true nor false; using %s", owner, key, s, def ? "true" : "false");
+    return def;
+}
+
+static enum dispatch_wish read_dispatch(settings_get *get, const void *aux)
+{
+    const char *s = get(aux, "upcall-dispatch");
+
+    if (!s || !strcmp(s, "auto")) {
+        return DISPATCH_AUTO;
+    }
+    if (!strcmp(s, "per-cpu")) {
+        return DISPATCH_PER_CPU;
+    }
+    if (!strcmp(s, "per-port")) {
+        return DISPATCH_PER_PORT;
+    }
+    warn_once("Open_vSwitch: upcall-dispatch \"%s\" is unknown; use auto, per-cpu or per-port; using auto", s);
+    return DISPATCH_AUTO;
+}
+
+void settings_read_engine(settings_get *get, const void *aux, struct engine_settings *ret)
+{
+    static const struct engine_settings def = ENGINE_SETTINGS_DEFAULT;
+    static const char *owner = "Open_vSwitch";
+
+    *ret = def;
+    ret->dispatch = read_dispatch(get, aux);
+    ret->n_handlers = settings_number(get, aux, owner, "n-handler-threads", 1, 1024, 0);
+    ret->n_revalidators = settings_number(get, aux, owner, "n-revalidator-threads", 1, 1024, 0);
+    ret->flow_limit = settings_number(get, aux, owner, "flow-limit", 0, INT32_MAX, def.flow_limit);
+    ret->max_idle_ms = settings_number(get, aux, owner, "max-idle", 500, INT32_MAX, def.max_idle_ms);
+    ret->max_revalidator_ms = settings_number(get, aux, owner, "max-revalidator", 100, INT32_MAX,
+                                              def.max_revalidator_ms);
+}
+
+bool eth_addr_read(const char *s, struct eth_addr *ret)
+{
+    struct eth_addr a;
+    int end = -1;
+
+    /* sscanf() would skip white space. */
+    if (!s || strlen(s) != 17 || strspn(s, "0123456789abcdefABCDEF:") != 17 ||
+        sscanf(s, "%2hhx:%2hhx:%2hhx:%2hhx:%2hhx:%2hhx%n", &a.ea[0], &a.ea[1], &a.ea[2], &a.ea[3], &a.ea[4], &a.ea[5],
+               &end) != 6 ||
+        end != 17) {
+        return false;
+    }
+    *ret = a;
+    return true;
+}
+
+bool datapath_id_read(const char *s, uint64_t *ret)
+{
+    if (!s) {
+        return false;
+    }
+    bool prefixed = !strncasecmp(s, "0x", 2);
+    const char *digits = prefixed ? s + 2 : s;
+    size_t n = strlen(digits);
+    if (n < 1 || n > 16 || (!prefixed && n != 16) || strspn(digits, "0123456789abcdefABCDEF") != n) {
+        return false;
+    }
+    uint64_t v = strtoull(digits, NULL, 16);
+    if (!v) {
+        return false;
+    }
+    *ret = v;
+    return true;
+}
