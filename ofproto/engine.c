@@ -98,12 +98,19 @@ static int dispatch_replace(struct engine *e, enum dpif_dispatch mode, unsigned 
     struct handler *handlers[DISPATCH_MAX_HANDLERS] = { NULL };
     struct dispatch *dispatch;
 
-    int error = dispatch_open(e->dpif, e->session, mode, n, e->ports, e->n_ports, &dispatch);
+    int error = dispatch_prepare(e->dpif, e->session, mode, n, e->ports, e->n_ports, &dispatch);
     if (error) {
         return error;
     }
+    /* All that can fail for want of something comes before the kernel is told. */
     error = handlers_make(e, dispatch, handlers, 0, n);
     if (error) {
+        dispatch_close(dispatch);
+        return error;
+    }
+    error = dispatch_publish(dispatch);
+    if (error) {
+        handlers_end(e, handlers, n);
         dispatch_close(dispatch);
         return error;
     }
@@ -134,18 +141,24 @@ static int handlers_resize(struct engine *e, unsigned int n)
     struct handler *ending[DISPATCH_MAX_HANDLERS];
     unsigned int old = e->n_handlers;
 
-    int error = dispatch_resize(e->dispatch, n);
-    if (error) {
-        return error;
-    }
+    int error;
+
     if (n > old) {
         struct handler *handlers[DISPATCH_MAX_HANDLERS] = { NULL };
-        error = handlers_make(e, e->dispatch, handlers, old, n);
+        error = dispatch_grow(e->dispatch, n);
         if (error) {
-            /* Without a thread their channels would never be read. */
-            if (!dispatch_resize(e->dispatch, old)) {
-                dispatch_trim(e->dispatch);
+            return error;
+        }
+        /* The threads first: without one, channels would never be read, and commands never carried out. */
+        error = handlers_make(e, e->dispatch, handlers, old, n);
+        if (!error) {
+            error = dispatch_resize(e->dispatch, n);
+            if (error) {
+                handlers_end(e, &handlers[old], n - old);
             }
+        }
+        if (error) {
+            dispatch_trim(e->dispatch);
             return error;
         }
         lock_acquire(&e->lock);
@@ -153,6 +166,10 @@ static int handlers_resize(struct engine *e, unsigned int n)
         e->n_handlers = n;
         lock_release(&e->lock);
     } else {
+        error = dispatch_resize(e->dispatch, n);
+        if (error) {
+            return error;
+        }
         lock_acquire(&e->lock);
         memcpy(ending, &e->handlers[n], (old - n) * sizeof *ending);
         memset(&e->handlers[n], 0, (old - n) * sizeof *ending);
@@ -227,14 +244,27 @@ int engine_create(const char *type, const char *name, const struct engine_settin
 /* The threads begin with the first snapshot: until then all ports are unknown, and what comes up waits in the channels. */
 static void engine_start(struct engine *e)
 {
+    unsigned int n = 0;
+
     e->running = true;
-    for (unsigned int i = 0; i < e->n_handlers; i++) {
-        if (handler_start(e->handlers[i])) {
-            fatal(0, "cannot start the handler threads");
+    while (n < e->n_handlers && !handler_start(e->handlers[n])) {
+        n++;
+    }
+    if (!n) {
+        fatal(0, "cannot start the handler threads");
+    }
+    if (n < e->n_handlers) {
+        log_warn("only %u of %u handlers could be started", n, e->n_handlers);
+        if (handlers_resize(e, n)) {
+            fatal(0, "cannot do with %u handlers", n);
         }
     }
     if (revalidators_resize(e->revalidators, wanted_revalidators(&e->settings))) {
-        fatal(0, "cannot start the revalidator threads");
+        if (!revalidators_n(e->revalidators)) {
+            fatal(0, "cannot start the revalidator threads");
+        }
+        log_warn("only %u of %u revalidators could be started", revalidators_n(e->revalidators),
+                 wanted_revalidators(&e->settings));
     }
 }
 
@@ -315,26 +345,35 @@ void engine_put(struct engine *e)
 
 /* ---- Changes. ---- */
 
-void engine_apply_settings(struct engine *e, const struct engine_settings *settings)
+static void set_reason(struct engine *e, const char *reason)
+{
+    lock_acquire(&e->lock);
+    free(e->mode_reason);
+    e->mode_reason = xstrdup(reason);
+    lock_release(&e->lock);
+}
+
+int engine_apply_settings(struct engine *e, const struct engine_settings *settings)
 {
     const char *reason;
     enum dpif_dispatch mode = choose_mode(e, settings->dispatch, &reason);
     unsigned int n = wanted_handlers(settings);
-    int error = 0;
+    int error = 0, reval_error = 0;
 
     if (mode != dispatch_mode(e->dispatch)) {
         error = dispatch_replace(e, mode, n, reason);
-    } else if (n != e->n_handlers) {
-        error = handlers_resize(e, n);
+    } else {
+        set_reason(e, reason);
+        error = n != e->n_handlers ? handlers_resize(e, n) : 0;
     }
     if (error) {
-        log_warn("cannot change to %s with %u handlers (%s); going on as before", dispatch_mode_name(mode), n,
-                 strerror(-error));
+        log_warn_rl(1, "cannot change to %s with %u handlers (%s); going on as before", dispatch_mode_name(mode), n,
+                    strerror(-error));
     }
     if (e->running) {
-        error = revalidators_resize(e->revalidators, wanted_revalidators(settings));
-        if (error) {
-            log_warn("cannot start %u revalidators (%s)", wanted_revalidators(settings), strerror(-error));
+        reval_error = revalidators_resize(e->revalidators, wanted_revalidators(settings));
+        if (reval_error) {
+            log_warn_rl(1, "cannot start %u revalidators (%s)", wanted_revalidators(settings), strerror(-reval_error));
         }
     }
     /* The limit may have been changed by upcall/set-flow-limit since: only a new setting overrides that. */
@@ -344,6 +383,7 @@ void engine_apply_settings(struct engine *e, const struct engine_settings *setti
     }
     set_limits(e, &limits);
     e->settings = *settings;
+    return error ? error : reval_error;
 }
 
 struct config_garbage {
@@ -420,6 +460,7 @@ static int add_with_number(struct engine *e, const char *name, enum dpif_port_ty
             return error;
         }
         odp_numbers_use(&e->numbers, no);
+        odp_numbers_release(&e->numbers, no, clock_msec()); /* The other one may go. */
     }
 }
 

@@ -37,7 +37,9 @@ int engine_create(const char *type, const char *name, const struct engine_settin
  * datapath from the kernel (exit --cleanup, or the last bridge is gone); else flows and ports stay. */
 void engine_destroy(struct engine *e, bool delete_datapath);
 
-void engine_apply_settings(struct engine *e, const struct engine_settings *settings);
+/* Changes to SETTINGS.  Returns 0, or -errno if not all could be had (descriptors, threads): what could is in force, and the caller
+ * tries again later. */
+int engine_apply_settings(struct engine *e, const struct engine_settings *settings);
 /* Publishes C, which the engine owns from now on, and has the flows translated again. */
 void engine_set_config(struct engine *e, struct xconfig *c);
 

@@ -132,7 +132,12 @@ int handler_start(struct handler *h)
     return h->thread ? 0 : -EAGAIN;
 }
 
-void handler_stop(struct handler *h) { thread_stop(h->thread); }
+void handler_stop(struct handler *h)
+{
+    if (h->thread) {
+        thread_stop(h->thread);
+    }
+}
 
 void handler_destroy(struct handler *h, struct handler_stats *total)
 {

@@ -19,18 +19,29 @@ void odp_numbers_init(struct odp_numbers *o)
 
 void odp_numbers_uninit(struct odp_numbers *o) { free(o->queue); }
 
-/* Takes the number that has rested longest off the queue.  If a port has used it meanwhile (somebody else's choice), it is
- * simply forgotten. */
+/* Takes the number that has rested longest off the queue. */
 static void wake_oldest(struct odp_numbers *o)
 {
     uint16_t no = o->queue[o->head].no;
 
     o->head = (o->head + 1) % o->allocated;
     o->n--;
-    if (get(o->resting, no)) {
+    if (no != ODPP_LOCAL.n) {
         clear(o->resting, no);
         clear(o->used, no);
     }
+}
+
+/* NO is used again before its rest is over (somebody else's choice): what is in the queue stands for nothing now. */
+static void forget_rest(struct odp_numbers *o, uint16_t no)
+{
+    for (size_t i = 0; i < o->n; i++) {
+        struct odp_resting *r = &o->queue[(o->head + i) % o->allocated];
+        if (r->no == no) {
+            r->no = ODPP_LOCAL.n;
+        }
+    }
+    clear(o->resting, no);
 }
 
 odp_port_t odp_numbers_suggest(struct odp_numbers *o, uint64_t now)
@@ -57,8 +68,10 @@ odp_port_t odp_numbers_suggest(struct odp_numbers *o, uint64_t now)
 void odp_numbers_use(struct odp_numbers *o, odp_port_t no)
 {
     if (no.n < ODP_NUMBERS_MAX) {
+        if (get(o->resting, no.n)) {
+            forget_rest(o, no.n);
+        }
         set(o->used, no.n);
-        clear(o->resting, no.n);
     }
 }
 

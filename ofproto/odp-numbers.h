@@ -19,7 +19,7 @@ struct odp_numbers {
     uint64_t used[(ODP_NUMBERS_MAX + 64) / 64];    /* In use, or resting. */
     uint64_t resting[(ODP_NUMBERS_MAX + 64) / 64]; /* Resting: in the queue. */
     struct odp_resting {
-        uint16_t no;
+        uint16_t no; /* ODPP_LOCAL: none any more. */
         uint64_t until; /* ms. */
     } *queue; /* Ring, in order of 'until'. */
     size_t head, n, allocated;

@@ -76,6 +76,9 @@ static bool translate_again(struct reval *r, struct ukey *u) REQUIRES(u->lock)
     }
     attrbuf_init(&out.actions, r->actions_memory, XLATE_ACTIONS_SIZE);
     xlate(config, &flow, &out);
+    if (out.verdict == XLATE_NO_PORT) {
+        return false;
+    }
     if (!covers_no_more(r, u, &flow, &out.mask)) {
         COUNTER_INC(revalidate_too_wide);
         return false;
@@ -83,7 +86,8 @@ static bool translate_again(struct reval *r, struct ukey *u) REQUIRES(u->lock)
     ukey_set_effects(u, out.effects, out.n_effects, config ? config->version : 0);
     u->reval_seq = r->seq;
     size_t len = attrbuf_len(&out.actions);
-    if (len != u->actions_len || (len && memcmp(attrbuf_data(&out.actions), u->actions, len))) {
+    /* INCONSISTENT: what we think it has proves nothing, even if it is what it should have. */
+    if (u->state == UKEY_INCONSISTENT || len != u->actions_len || (len && memcmp(attrbuf_data(&out.actions), u->actions, len))) {
         flow_ops_modify(&r->ops, u, attrbuf_data(&out.actions), len);
     }
     return true;
@@ -230,24 +234,42 @@ void reval_unseen(struct reval *r, const struct ufid *ufids, size_t n)
 }
 
 
-static void purge_one(struct ukey *u, void *r_)
+struct ufid_list {
+    struct ufid *ufids;
+    size_t n, allocated;
+};
+
+static void collect_ufid(struct ukey *u, void *list_)
 {
-    struct reval *r = r_;
-    lock_acquire(&u->lock);
-    if (u->state == UKEY_INSTALLED || u->state == UKEY_INCONSISTENT) {
-        flow_ops_delete(&r->ops, u);
+    struct ufid_list *list = list_;
+    if (list->n == list->allocated) {
+        list->allocated = MAX(64, 2 * list->allocated);
+        list->ufids = xrealloc(list->ufids, list->allocated * sizeof *list->ufids);
     }
-    lock_release(&u->lock);
-    if (flow_ops_is_full(&r->ops)) {
-        flow_ops_flush(&r->ops);
-    }
+    list->ufids[list->n++] = u->ufid;
 }
 
 void reval_purge(struct reval *r)
 {
+    struct ufid_list list = { 0 };
+
     r->ops.now = r->now;
-    rcu_read_lock(); /* Nests: keeps the ukeys of the last, unflushed batch. */
-    ukey_table_walk(r->fc->ukeys, purge_one, r);
-    flow_ops_flush(&r->ops);
-    rcu_read_unlock();
+    /* By name, so that no read section lasts longer than one batch of deletions. */
+    ukey_table_walk(r->fc->ukeys, collect_ufid, &list);
+    for (size_t i = 0; i < list.n;) {
+        rcu_read_lock();
+        for (; i < list.n && !flow_ops_is_full(&r->ops); i++) {
+            struct ukey *u = ukey_find(r->fc->ukeys, &list.ufids[i]);
+            if (u) {
+                lock_acquire(&u->lock);
+                if (u->state == UKEY_INSTALLED || u->state == UKEY_INCONSISTENT) {
+                    flow_ops_delete(&r->ops, u);
+                }
+                lock_release(&u->lock);
+            }
+        }
+        flow_ops_flush(&r->ops);
+        rcu_read_unlock();
+    }
+    free(list.ufids);
 }

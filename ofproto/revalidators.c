@@ -221,6 +221,8 @@ static void round_run(struct revalidators *p, struct revalidator *leader, const 
 {
     __atomic_store_n(&p->requested, false, __ATOMIC_RELEASE);
     if (!round_begin(p)) {
+        /* There will be none before the datapath can be dumped again, which may be never: nobody is to hang for that. */
+        waiters_wake(p, UINT64_MAX);
         return;
     }
     take_part(p, leader, self);

@@ -25,6 +25,9 @@ static struct dpif_op *op_next(struct upcall_batch *b)
 /* Decides whether F is to be put, and claims its ukey. */
 static bool claim(struct upcall_batch *b, struct upcall_flow *f)
 {
+    if (f->verdict == XLATE_NO_PORT) {
+        return false; /* A port that is just coming or going: a flow would outlive that, and drop the first packets of the port. */
+    }
     struct ukey *u = ukey_find(b->fc->ukeys, &f->ufid);
     if (!u) {
         if (ukey_table_count(b->fc->ukeys) >= flowcache_limit(&b->fc->flow_limit)) {
@@ -115,11 +118,16 @@ static void account_put(struct upcall_batch *b, struct upcall_flow *f)
     int error = f->put->error;
     if (likely(!error)) {
         UPCALL_COUNT(b->stats, installed, 1);
+        lock_acquire(&f->ukey->lock);
         if (f->won) {
-            lock_acquire(&f->ukey->lock);
             ukey_transition(f->ukey, UKEY_INSTALLED, b->now);
-            lock_release(&f->ukey->lock);
+        } else {
+            /* Put again: what it has now is what we just translated. */
+            ukey_set_actions(f->ukey, f->actions, f->actions_len);
+            ukey_set_effects(f->ukey, f->effects, f->n_effects, b->config ? b->config->version : 0);
+            f->ukey->reval_seq = b->reval_seq;
         }
+        lock_release(&f->ukey->lock);
         return;
     }
     if (!f->won) {

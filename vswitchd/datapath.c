@@ -116,9 +116,10 @@ void datapath_open_if_needed(struct vswitch *v, const struct engine_settings *se
         datapath_close(v, true);
     }
     if (v->engine) {
-        if (memcmp(&v->settings, settings, sizeof *settings)) {
+        if (v->settings_failed || memcmp(&v->settings, settings, sizeof *settings)) {
             v->settings = *settings;
-            engine_apply_settings(v->engine, settings);
+            v->settings_failed = engine_apply_settings(v->engine, settings) != 0;
+            v->next_open = clock_msec() + REOPEN_MS;
         }
         return;
     }
@@ -135,6 +136,7 @@ void datapath_open_if_needed(struct vswitch *v, const struct engine_settings *se
     v->engine_error = NULL;
     v->datapath_type = type;
     v->settings = *settings;
+    v->settings_failed = false;
     v->checked_stale = true;
     if (!strcmp(type, "system")) {
         delete_stale(true);

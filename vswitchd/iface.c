@@ -89,7 +89,8 @@ static enum dpif_port_type port_type(enum iface_type type)
     return type == IFACE_INTERNAL ? DPIF_PORT_INTERNAL : DPIF_PORT_NETDEV;
 }
 
-/* PORT is in the datapath: takes it over, if it is what IFACE wants. */
+/* PORT is in the datapath: takes it over, if it is what IFACE wants; else returns false.  When it cannot be taken over just now (no
+ * descriptors), IFACE has an error until the next try, and the port stays. */
 static bool iface_adopt(struct vswitch *v, struct iface *iface, const struct dpif_port *port)
 {
     if (iface->type == IFACE_PATCH || iface->config_error || port->type != port_type(iface->type)) {
@@ -97,10 +98,12 @@ static bool iface_adopt(struct vswitch *v, struct iface *iface, const struct dpi
     }
     int error = engine_port_adopt(v->engine, port->no);
     if (error) {
-        log_warn("%s: could not take over datapath port %u (%s)", iface->name, port->no.n, strerror(-error));
-        return false;
+        iface_fail(iface, false, xasprintf("could not take over datapath port %u: %s (%s)", port->no.n, iface->name,
+                                           strerror(-error)));
+    } else {
+        log_info("adopted datapath port %u: %s", port->no.n, port->name);
+        iface_succeed(v, iface, port->no);
     }
-    iface_succeed(v, iface, port->no);
     return true;
 }
 
@@ -269,7 +272,6 @@ void iface_adopt_all(struct vswitch *v)
             continue;
         }
         if (iface && iface->port && !iface->up && iface_adopt(v, iface, p)) {
-            log_info("adopted datapath port %u: %s", p->no.n, p->name);
             continue;
         }
         log_info("deleting datapath port %u: %s, which no bridge has", p->no.n, p->name);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "lib/base/log.h"
 #include "lib/base/util.h"
@@ -57,11 +58,26 @@ static void start_process(const struct options *o)
         daemon_set_monitor();
     }
     daemon_start();
-    if (o->mlockall && mlockall(MCL_CURRENT | MCL_FUTURE)) {
+    /* As they are touched: a handler's receive buffer is mostly address space (lib/dpif/channel.h). */
+    if (o->mlockall && mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)) {
         log_err("mlockall failed: %s", strerror(errno));
     }
     if (o->tls) {
         log_info("--%s has no effect: the database is reached without TLS", o->tls);
+    }
+}
+
+/* Per port, each port takes a descriptor. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        if (setrlimit(RLIMIT_NOFILE, &limit)) {
+            log_info("cannot raise the limit of open files to %llu (%s)", (unsigned long long) limit.rlim_max,
+                     strerror(errno));
+        }
     }
 }
 
@@ -92,6 +108,7 @@ int main(int argc, char *argv[])
     options_parse(argc, argv, &options);
     open_log(&options);
     start_process(&options);
+    raise_descriptor_limit();
 
     thread_main_init();
     loop_init();

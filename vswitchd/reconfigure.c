@@ -162,7 +162,7 @@ static void tick_cb(evutil_socket_t fd UNUSED, short what UNUSED, void *v_)
     if (n && v->engine) {
         engine_revalidate(v->engine);
     }
-    if (v->engine_error && !v->engine && now >= v->next_open) {
+    if ((v->engine ? v->settings_failed : v->engine_error != NULL) && now >= v->next_open) {
         vswitch_want(v, WORK_RECONFIGURE);
     }
     if (v->managing && now >= v->next_stats) {

@@ -143,6 +143,7 @@ struct vswitch {
     uint32_t next_bundle_id;
     bool checked_stale;      /* Whether a predecessor has left a datapath that no bridge needs. */
     struct engine_settings settings;
+    bool settings_failed; /* They are not all in force: tried again at 'next_open'. */
 
     bool managing;           /* We have the lock and have configured. */
     bool said_contended;

@@ -29,8 +29,9 @@ struct dispatch_cpu {
 static struct dispatch_cpu *dispatch_cpu_cast(struct dispatch *d) { return CONTAINER_OF(d, struct dispatch_cpu, up); }
 
 /* Tells the kernel the port id of the handler of each CPU. */
-static int publish(struct dispatch_cpu *dc)
+static int dispatch_cpu_publish(struct dispatch *d)
 {
+    struct dispatch_cpu *dc = dispatch_cpu_cast(d);
     unsigned int n_cpus = placement_n_possible_cpus();
     uint32_t *pids = xcalloc(n_cpus, sizeof *pids);
     for (unsigned int cpu = 0; cpu < n_cpus; cpu++) {
@@ -72,9 +73,7 @@ static void channels_shrink(struct dispatch_cpu *dc, unsigned int from)
 
 static int dispatch_cpu_open(struct dispatch *d, const odp_port_t *ports, size_t n_ports)
 {
-    struct dispatch_cpu *dc = dispatch_cpu_cast(d);
-    int error = channels_grow(dc, 0);
-    return error ? error : publish(dc);
+    return channels_grow(dispatch_cpu_cast(d), 0);
 }
 
 static void dispatch_cpu_close(struct dispatch *d) {}
@@ -84,7 +83,7 @@ static int dispatch_cpu_resize(struct dispatch *d, unsigned int old)
     struct dispatch_cpu *dc = dispatch_cpu_cast(d);
     int error = channels_grow(dc, old);
     if (!error) {
-        error = publish(dc);
+        error = dispatch_cpu_publish(d);
     }
     if (error) {
         channels_shrink(dc, old);
@@ -110,6 +109,7 @@ const struct dispatch_ops dispatch_cpu_ops = {
     .name = "per-cpu dispatch mode",
     .struct_size = sizeof(struct dispatch_cpu),
     .open = dispatch_cpu_open,
+    .publish = dispatch_cpu_publish,
     .close = dispatch_cpu_close,
     .port_prepare = dispatch_cpu_port_prepare,
     .port_commit = dispatch_cpu_port_commit,

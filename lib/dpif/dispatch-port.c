@@ -56,19 +56,17 @@ static int dispatch_port_mode_prepare(struct dispatch *d, struct dispatch_port *
     return error;
 }
 
-static int dispatch_port_mode_commit(struct dispatch *d, struct dispatch_port *port, odp_port_t no)
+/* Makes PORT's channel that of number NO.  *RET_OLD gets the one that NO had, to be retired, or NULL: the number has been used
+ * again before we heard that its port was gone. */
+static int install(struct dispatch_port_mode *dp, struct dispatch_port *port, odp_port_t no, struct channel **ret_old)
 {
-    struct dispatch_port_mode *dp = dispatch_port_cast(d);
+    struct dispatch *d = &dp->up;
+
     if (no.n >= dp->n_by_port) {
         size_t n = MAX(64, ROUND_UP(no.n + 1, 64));
         dp->by_port = xrealloc(dp->by_port, n * sizeof *dp->by_port);
         memset(&dp->by_port[dp->n_by_port], 0, (n - dp->n_by_port) * sizeof *dp->by_port);
         dp->n_by_port = n;
-    }
-    if (dp->by_port[no.n]) {
-        /* The number has been used again before we heard that its port was gone. */
-        dispatch_retire(d, dp->by_port[no.n]);
-        dp->by_port[no.n] = NULL;
     }
     port->channel->port = no;
     int error = dispatch_attach(d, port->channel, least_loaded(d));
@@ -76,27 +74,48 @@ static int dispatch_port_mode_commit(struct dispatch *d, struct dispatch_port *p
         dispatch_port_abort(d, port);
         return error;
     }
+    *ret_old = dp->by_port[no.n];
     dp->by_port[no.n] = port->channel;
     port->channel = NULL;
     return 0;
 }
 
+static int dispatch_port_mode_commit(struct dispatch *d, struct dispatch_port *port, odp_port_t no)
+{
+    struct channel *old;
+    int error = install(dispatch_port_cast(d), port, no, &old);
+    if (!error && old) {
+        dispatch_retire(d, old);
+    }
+    return error;
+}
+
 static int dispatch_port_mode_adopt(struct dispatch *d, odp_port_t no)
 {
+    struct dispatch_port_mode *dp = dispatch_port_cast(d);
     struct dispatch_port port = { NULL, 0 };
+    struct channel *old;
+
     int error = dispatch_port_mode_prepare(d, &port);
     if (error) {
         return error;
     }
     uint32_t pid = port.pid;
-    error = dispatch_port_mode_commit(d, &port, no);
-    if (!error) {
-        error = dpif_port_set_pid(d->session, no, pid);
-        if (error) {
-            d->ops->port_del(d, no);
-        }
+    error = install(dp, &port, no, &old);
+    if (error) {
+        return error;
     }
-    return error;
+    error = dpif_port_set_pid(d->session, no, pid);
+    if (error) {
+        /* The kernel knows the old one still, if any. */
+        dispatch_retire(d, dp->by_port[no.n]);
+        dp->by_port[no.n] = old;
+        return error;
+    }
+    if (old) {
+        dispatch_retire(d, old);
+    }
+    return 0;
 }
 
 static void dispatch_port_mode_del(struct dispatch *d, odp_port_t no)
@@ -111,12 +130,31 @@ static void dispatch_port_mode_del(struct dispatch *d, odp_port_t no)
 static int dispatch_port_mode_open(struct dispatch *d, const odp_port_t *ports, size_t n_ports)
 {
     for (size_t i = 0; i < n_ports; i++) {
-        int error = dispatch_port_mode_adopt(d, ports[i]);
+        struct dispatch_port port = { NULL, 0 };
+        int error = dispatch_port_mode_prepare(d, &port);
+        if (!error) {
+            error = dispatch_port_mode_commit(d, &port, ports[i]);
+        }
+        if (error) {
+            log_err("cannot open a channel for port %u (%s)", ports[i].n, strerror(-error));
+            return error;
+        }
+    }
+    return 0;
+}
+
+/* Until the last step the kernel does not look at the ports' ids, if it dispatches per CPU now. */
+static int dispatch_port_mode_publish(struct dispatch *d)
+{
+    struct dispatch_port_mode *dp = dispatch_port_cast(d);
+    for (size_t i = 0; i < dp->n_by_port; i++) {
+        odp_port_t no = { i };
+        int error = dp->by_port[i] ? dpif_port_set_pid(d->session, no, dp->by_port[i]->pid) : 0;
         if (error == -ENODEV || error == -ENOENT) {
             continue; /* It went meanwhile; its event is on the way. */
         }
         if (error) {
-            log_err("cannot open a channel for port %u (%s)", ports[i].n, strerror(-error));
+            log_err("cannot tell the kernel the channel of port %zu (%s)", i, strerror(-error));
             return error;
         }
     }
@@ -161,6 +199,7 @@ const struct dispatch_ops dispatch_port_ops = {
     .name = "per-vport dispatch mode",
     .struct_size = sizeof(struct dispatch_port_mode),
     .open = dispatch_port_mode_open,
+    .publish = dispatch_port_mode_publish,
     .close = dispatch_port_mode_close,
     .port_prepare = dispatch_port_mode_prepare,
     .port_commit = dispatch_port_mode_commit,

@@ -44,8 +44,10 @@ struct dispatch_ops {
     const char *name;
     size_t struct_size; /* Of the strategy's structure, which begins with struct dispatch. */
 
-    /* Opens channels, then tells the kernel. */
+    /* Opens channels. */
     int (*open)(struct dispatch *, const odp_port_t *ports, size_t n_ports);
+    /* Tells the kernel. */
+    int (*publish)(struct dispatch *);
     void (*close)(struct dispatch *);
     int (*port_prepare)(struct dispatch *, struct dispatch_port *);
     int (*port_commit)(struct dispatch *, struct dispatch_port *, odp_port_t);

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/counter.h"
 #include "lib/base/log.h"
 #include "lib/base/util.h"
@@ -25,6 +26,8 @@ COUNTER_DEFINE(dispatch_move);
 COUNTER_DEFINE(dispatch_retire);
 
 #define MAX_EVENTS 64
+/* Longest that an ending handler reads on from channels that the kernel still sends to. */
+#define DRAIN_MS 1000
 
 /* ---- Handlers. ---- */
 
@@ -69,6 +72,13 @@ static void handler_free(struct dispatch_handler *h)
         channel_close(h->retiring[i]);
     }
     free(h->retiring);
+    for (struct dispatch_command *c = h->commands, *next; c; c = next) {
+        next = c->next;
+        if (c->type == COMMAND_RETIRE) {
+            channel_close(c->channel); /* Only when no thread ever served H. */
+        }
+        free(c);
+    }
     close(h->epoll_fd);
     wakeup_uninit(&h->wakeup);
     lock_uninit(&h->lock);
@@ -108,8 +118,8 @@ static const struct dispatch_ops *ops_of_mode(enum dpif_dispatch mode)
     abort();
 }
 
-int dispatch_open(struct dpif *dpif, struct dpif_session *session, enum dpif_dispatch mode, unsigned int n_handlers,
-                  const odp_port_t *ports, size_t n_ports, struct dispatch **ret_dispatch)
+int dispatch_prepare(struct dpif *dpif, struct dpif_session *session, enum dpif_dispatch mode, unsigned int n_handlers,
+                     const odp_port_t *ports, size_t n_ports, struct dispatch **ret_dispatch)
 {
     const struct dispatch_ops *ops = ops_of_mode(mode);
     struct dispatch *d = xzalloc(ops->struct_size);
@@ -122,6 +132,25 @@ int dispatch_open(struct dpif *dpif, struct dpif_session *session, enum dpif_dis
     if (!error) {
         error = ops->open(d, ports, n_ports);
     }
+    if (error) {
+        dispatch_close(d);
+        return error;
+    }
+    *ret_dispatch = d;
+    return 0;
+}
+
+int dispatch_publish(struct dispatch *d) { return d->ops->publish(d); }
+
+int dispatch_open(struct dpif *dpif, struct dpif_session *session, enum dpif_dispatch mode, unsigned int n_handlers,
+                  const odp_port_t *ports, size_t n_ports, struct dispatch **ret_dispatch)
+{
+    struct dispatch *d;
+    int error = dispatch_prepare(dpif, session, mode, n_handlers, ports, n_ports, &d);
+    if (error) {
+        return error;
+    }
+    error = dispatch_publish(d);
     if (error) {
         dispatch_close(d);
         return error;
@@ -149,17 +178,25 @@ enum dpif_dispatch dispatch_mode(const struct dispatch *d) { return d->ops->mode
 unsigned int dispatch_n_handlers(const struct dispatch *d) { return d->n_handlers; }
 const char *dispatch_mode_name(enum dpif_dispatch mode) { return ops_of_mode(mode)->name; }
 
+int dispatch_grow(struct dispatch *d, unsigned int n_handlers)
+{
+    int error = handlers_grow(d, n_handlers);
+    if (error) {
+        dispatch_trim(d);
+    }
+    return error;
+}
+
 int dispatch_resize(struct dispatch *d, unsigned int n_handlers)
 {
     unsigned int old = d->n_handlers;
-    int error = handlers_grow(d, n_handlers);
+    int error = dispatch_grow(d, n_handlers);
     if (!error) {
         d->n_handlers = n_handlers;
         error = d->ops->resize(d, old);
-    }
-    if (error) {
-        d->n_handlers = old;
-        dispatch_trim(d);
+        if (error) {
+            d->n_handlers = old; /* Not trimmed: the new handlers have channels to retire. */
+        }
     }
     return error;
 }
@@ -282,26 +319,35 @@ static void handler_retire(struct dispatch_handler *h, struct channel *ch)
     h->retiring[h->n_retiring++] = ch;
 }
 
-static void handler_move(struct dispatch *d, struct dispatch_handler *h, struct channel *ch, unsigned int to)
+/* Returns false if CH could not be handed over: it stays with H, and so does the command. */
+static bool handler_move(struct dispatch *d, struct dispatch_handler *h, struct channel *ch, unsigned int to)
 {
     struct dispatch_handler *target = d->handlers[to];
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = ch };
 
     epoll_ctl(h->epoll_fd, EPOLL_CTL_DEL, ch->fd, NULL);
-    /* Pairs with the acquire in commands_run(): all that this handler did with the channel happens before what
-     * the next one does. */
-    __atomic_store_n(&ch->reader, to, __ATOMIC_RELEASE);
     if (epoll_ctl(target->epoll_fd, EPOLL_CTL_ADD, ch->fd, &event) < 0) {
-        /* Out of memory or of epoll watches.  The channel must have a reader: keep it. */
+        /* Out of memory or of epoll watches.  The channel must have a reader: keep it, and try again at the next wait. */
         log_err_rl(6, "cannot hand a channel to handler %u (%s)", to, strerror(errno));
-        __atomic_store_n(&ch->reader, ch->owner, __ATOMIC_RELEASE);
         if (epoll_ctl(h->epoll_fd, EPOLL_CTL_ADD, ch->fd, &event) < 0) {
             log_err("a channel is left without a reader (%s)", strerror(errno));
         }
-        return;
+        return false;
     }
+    /* The last thing done with the channel: the target may carry out commands for it, closing it included, as soon as it sees
+     * this.  Pairs with the acquire in commands_run(). */
+    __atomic_store_n(&ch->reader, to, __ATOMIC_RELEASE);
     /* The target may hold a command for a channel that it did not have until now. */
     wakeup_set(&target->wakeup);
+    return true;
+}
+
+static void command_keep(struct dispatch_handler *h, struct dispatch_command *c)
+{
+    lock_acquire(&h->lock);
+    *h->commands_tail = c;
+    h->commands_tail = &c->next;
+    lock_release(&h->lock);
 }
 
 /* Carries out the commands to handler H, in order, but for those that are about a channel which another handler has yet
@@ -323,10 +369,7 @@ static bool commands_run(struct dispatch *d, unsigned int id)
         todo->next = NULL;
         if (__atomic_load_n(&todo->channel->reader, __ATOMIC_ACQUIRE) != id) {
             stayed = true;
-            lock_acquire(&h->lock);
-            *h->commands_tail = todo;
-            h->commands_tail = &todo->next;
-            lock_release(&h->lock);
+            command_keep(h, todo);
             continue;
         }
         switch (todo->type) {
@@ -334,7 +377,11 @@ static bool commands_run(struct dispatch *d, unsigned int id)
             handler_retire(h, todo->channel);
             break;
         case COMMAND_MOVE:
-            handler_move(d, h, todo->channel, todo->to);
+            if (!handler_move(d, h, todo->channel, todo->to)) {
+                stayed = true;
+                command_keep(h, todo);
+                continue;
+            }
             break;
         }
         free(todo);
@@ -404,7 +451,7 @@ void dispatch_drain(struct dispatch *d, unsigned int id, unsigned int (*read)(st
     /* Commands may wait for a colleague to hand a channel over, which takes it one batch at most. */
     while (commands_run(d, id)) {
         struct pollfd pfd = { .fd = h->wakeup.fd, .events = POLLIN };
-        poll(&pfd, 1, -1);
+        poll(&pfd, 1, 100); /* Not for ever: a hand-over of its own may have failed, and is tried again. */
         wakeup_clear(&h->wakeup);
     }
     int n;
@@ -416,9 +463,10 @@ void dispatch_drain(struct dispatch *d, unsigned int id, unsigned int (*read)(st
         }
     }
 
-    /* What it still owns may go on receiving (the daemon exits), so this is bounded: more upcalls than any queue holds, but a
-     * flood, which no exit can outlast, does not keep it. */
-    for (int round = 0; round < 1024; round++) {
+    /* What it still owns may go on receiving (the daemon exits), so this is bounded in rounds, more than any queue takes, and in
+     * time: a flood, which no exit can outlast, does not keep it. */
+    uint64_t deadline = clock_msec() + DRAIN_MS;
+    for (int round = 0; round < 1024 && clock_msec() < deadline; round++) {
         struct epoll_event events[MAX_EVENTS];
         unsigned int got = 0;
         n = epoll_wait(h->epoll_fd, events, MAX_EVENTS, 0);

@@ -39,6 +39,11 @@ struct dispatch_ops;
  * closed again, and the caller opens the other strategy. */
 int dispatch_open(struct dpif *dpif, struct dpif_session *session, enum dpif_dispatch mode, unsigned int n_handlers,
                   const odp_port_t *ports, size_t n_ports, struct dispatch **ret_dispatch);
+/* The same in two steps, so that whoever is to read the channels can be there before the kernel sends to them: prepare() opens
+ * the channels, publish() tells the kernel.  If publish() fails the kernel does as before, and the caller closes D. */
+int dispatch_prepare(struct dpif *dpif, struct dpif_session *session, enum dpif_dispatch mode, unsigned int n_handlers,
+                     const odp_port_t *ports, size_t n_ports, struct dispatch **ret_dispatch);
+int dispatch_publish(struct dispatch *d);
 /* Frees D.  Its handlers have ended; whatever its channels still hold is lost: see dispatch_drain(). */
 void dispatch_close(struct dispatch *d);
 
@@ -46,9 +51,11 @@ enum dpif_dispatch dispatch_mode(const struct dispatch *d);
 const char *dispatch_mode_name(enum dpif_dispatch mode); /* "per-cpu dispatch mode" or "per-vport dispatch mode". */
 unsigned int dispatch_n_handlers(const struct dispatch *d);
 
-/* Growing: makes handlers up to N_HANDLERS, gives them channels.  The caller first starts nothing: threads may be started right after.
+/* Growing: first dispatch_grow() makes handlers up to N_HANDLERS, then the caller starts their threads, then dispatch_resize() gives
+ * them channels.  If that fails they have been taken away again: the caller stops the new threads, and calls dispatch_trim().
  * Shrinking: takes all channels from handlers N_HANDLERS and above: the caller then stops those threads (each
  * drains what it still owns), and calls dispatch_trim(). */
+int dispatch_grow(struct dispatch *d, unsigned int n_handlers);
 int dispatch_resize(struct dispatch *d, unsigned int n_handlers);
 void dispatch_trim(struct dispatch *d);
 

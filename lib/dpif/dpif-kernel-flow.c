@@ -137,6 +137,7 @@ struct kernel_dump {
     bool terse;
     struct lock lock;
     struct nl_sock *sock; /* Guarded by 'lock'. */
+    bool ended;           /* Read to its end, so 'sock' can be used again.  Guarded by 'lock'. */
     int error;            /* The first, or 0; atomic. */
 };
 
@@ -159,9 +160,11 @@ int kernel_flow_dump_create(struct dpif *dpif, bool terse, struct dpif_flow_dump
     const struct dpif_kernel *k = dpif_kernel_cast(dpif);
     uint32_t request[16];
     struct attrbuf b;
-    struct nl_sock *sock;
 
-    int error = nl_sock_open(NETLINK_GENERIC, 0, &sock);
+    /* The socket of the last dump, if it is free: a round of revalidation must not fail because ports have taken the
+     * last descriptor. */
+    struct nl_sock *sock = __atomic_exchange_n(&((struct dpif_kernel *) k)->spare_dump_sock, NULL, __ATOMIC_ACQ_REL);
+    int error = sock ? 0 : nl_sock_open(NETLINK_GENERIC, 0, &sock);
     if (error) {
         return error;
     }
@@ -188,8 +191,13 @@ int kernel_flow_dump_create(struct dpif *dpif, bool terse, struct dpif_flow_dump
 int kernel_flow_dump_destroy(struct dpif_flow_dump *dump)
 {
     struct kernel_dump *d = CONTAINER_OF(dump, struct kernel_dump, up);
+    struct dpif_kernel *k = dpif_kernel_cast(dump->dpif);
     int error = d->error;
-    nl_sock_close(d->sock);
+    struct nl_sock *sock = d->sock;
+    if (d->ended) {
+        sock = __atomic_exchange_n(&k->spare_dump_sock, sock, __ATOMIC_ACQ_REL);
+    }
+    nl_sock_close(sock);
     lock_uninit(&d->lock);
     free(d);
     return error;
@@ -218,6 +226,7 @@ static int refill(struct kernel_dump_thread *t)
     struct kernel_dump *d = CONTAINER_OF(t->up.dump, struct kernel_dump, up);
     lock_acquire(&d->lock);
     ssize_t n = nl_dump_recv(d->sock, t->buf, DPIF_DUMP_BUF_SIZE);
+    d->ended |= n == 0 || n == -EINTR;
     lock_release(&d->lock);
     t->pos = 0;
     t->len = MAX(n, 0);

@@ -153,6 +153,7 @@ static void kernel_close(struct dpif *dpif)
 {
     struct dpif_kernel *k = dpif_kernel_cast(dpif);
     nl_sock_close(k->events);
+    nl_sock_close(k->spare_dump_sock);
     free(k->up.name);
     free(k);
 }

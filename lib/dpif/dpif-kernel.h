@@ -19,6 +19,7 @@ struct dpif_kernel {
     int dp_ifindex;
     uint16_t dp_family, vport_family, flow_family, packet_family;
     struct nl_sock *events; /* Member of the ports' multicast group; used by one thread, the caller of port_poll. */
+    struct nl_sock *spare_dump_sock; /* Of the last flow dump that was read to its end; NULL: none.  Atomic. */
 };
 
 /* One thread's way to the datapath. */

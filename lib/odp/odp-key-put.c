@@ -138,7 +138,10 @@ static bool is_untracked(const struct key_writer *w)
 {
     const struct flow *mask = w->is_mask ? w->v : w->mask;
 
-    return mask && mask->ct_state & OVS_CS_F_TRACKED && !w->flow->ct_state && !w->flow->ct_orig_proto;
+    const struct flow *flow = w->flow;
+
+    return mask && mask->ct_state & OVS_CS_F_TRACKED && !flow->ct_state && !flow->ct_zone && !flow->ct_mark &&
+           !flow->ct_orig_proto && odp_all_zero(flow->ct_label, sizeof flow->ct_label);
 }
 
 static void put_metadata(const struct key_writer *w)
