@@ -419,6 +419,11 @@ struct dpif *engine_dpif(struct engine *e) { return e->dpif; }
 struct dpif_session *engine_session(struct engine *e) { return e->session; }
 void engine_revalidate(struct engine *e) { flowcache_revalidate(&e->fc); }
 
+void engine_wait(struct engine *e, void (*done)(void *aux), void *aux)
+{
+    revalidators_wait(e->revalidators, done, aux);
+}
+
 /* ---- Ports. ---- */
 
 static void ports_note(struct engine *e, odp_port_t no)

@@ -54,6 +54,10 @@ int engine_port_del(struct engine *e, odp_port_t no);
 /* The port is gone from the datapath already. */
 void engine_port_gone(struct engine *e, odp_port_t no);
 
+/* Calls DONE(AUX), once, from a revalidator's thread, when all flows have been checked against what has been published before this
+ * call; or when the engine ends, or no check can be made. */
+void engine_wait(struct engine *e, void (*done)(void *aux), void *aux);
+
 /* What lookups see has changed (a MAC moved, a table was flushed): flows are checked soon.  Any thread. */
 void engine_revalidate(struct engine *e);
 

@@ -104,6 +104,38 @@ static bool may_manage(struct vswitch *v)
     return false;
 }
 
+/* The database's next_cfg has been carried out when the flows in the datapath follow it too: until then a packet may take
+ * a flow of before, so whoever waits for cur_cfg waits for a revalidation round. */
+struct settling {
+    struct vswitch *v;
+    int64_t cfg;
+};
+
+static void settled(void *s_)
+{
+    struct settling *s = s_;
+
+    s->v->settled_cfg = s->cfg;
+    s->v->settled = true;
+    vswitch_want(s->v, WORK_STATUS);
+    free(s);
+}
+
+/* In a revalidator's thread, or main's when the engine ends. */
+static void round_ended(void *s) { loop_post(settled, s); }
+
+static void announce_when_settled(struct vswitch *v, int64_t cfg)
+{
+    if (v->engine) {
+        struct settling *s = xmalloc(sizeof *s);
+        *s = (struct settling) { v, cfg };
+        engine_wait(v->engine, round_ended, s);
+    } else {
+        v->settled_cfg = cfg;
+        v->settled = true;
+    }
+}
+
 static void reconfigure(struct vswitch *v)
 {
     struct engine_settings settings;
@@ -122,7 +154,7 @@ static void reconfigure(struct vswitch *v)
         settle(v);
         sync_retire(v);
         datapath_close_if_idle(v);
-        v->next_cfg = ovsdb_int(root, "next_cfg", 0);
+        announce_when_settled(v, ovsdb_int(root, "next_cfg", 0));
         if (!v->managing) {
             log_info("ovs-vswitchd (Open vSwitch) %s, Sluice %s", OVS_COMPAT_VERSION, PACKAGE_VERSION);
         }

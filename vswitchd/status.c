@@ -142,7 +142,9 @@ static void write_root(struct vswitch *v, struct ovsdb_txn *txn, const struct ov
 
     ovsdb_txn_set(txn, root, "datapath_types", ovsdb_json_str_set(datapath_types, v->enable_sim ? 2 : 1));
     ovsdb_txn_set(txn, root, "iface_types", ovsdb_json_str_set(iface_types, ARRAY_SIZE(iface_types)));
-    ovsdb_txn_set(txn, root, "cur_cfg", json_integer(v->next_cfg));
+    if (v->settled) {
+        ovsdb_txn_set(txn, root, "cur_cfg", json_integer(v->settled_cfg));
+    }
 }
 
 static void note_upcalls(const struct dpif_port *port, void *v_)
@@ -175,7 +177,7 @@ static void refresh_statistics(struct vswitch *v)
 
 static void committed(struct vswitch *v)
 {
-    if (!v->committed) {
+    if (!v->committed && v->settled) {
         v->committed = true;
         log_info("first configuration is complete");
         v->ready();
