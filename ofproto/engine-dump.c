@@ -22,7 +22,8 @@
 struct dump {
     struct engine *e;
     FILE *out;
-    bool verbose, names;
+    bool verbose;
+    int names; /* 0 or 1; -1: as 'verbose' is. */
     const char *bridge; /* NULL: all flows; else of its ports. */
 };
 
@@ -60,7 +61,7 @@ static void print_stats(FILE *out, const struct dpif_flow_stats *s, uint64_t now
 
 static void print_flow(const struct dump *d, const struct dpif_flow *f, const struct xconfig *config, uint64_t now)
 {
-    struct odp_names names = { d->names ? port_name : NULL, (void *) config };
+    struct odp_names names = { (d->names < 0 ? d->verbose : d->names) ? port_name : NULL, (void *) config };
 
     if (d->verbose && f->has_ufid) {
         odp_ufid_print(d->out, &f->ufid);
@@ -178,9 +179,9 @@ static bool take_option(const char *arg, struct dump *d)
     if (!strcmp(arg, "-m") || !strcmp(arg, "--more")) {
         d->verbose = true;
     } else if (!strcmp(arg, "--names")) {
-        d->names = true;
+        d->names = 1;
     } else if (!strcmp(arg, "--no-names")) {
-        d->names = false;
+        d->names = 0;
     } else {
         return false;
     }
@@ -190,7 +191,7 @@ static bool take_option(const char *arg, struct dump *d)
 static void dpctl_dump_flows(struct unixctl_conn *conn, int argc, const char *argv[], void *aux)
 {
     struct engine *e = engine_get();
-    struct dump d = { .e = e };
+    struct dump d = { .e = e, .names = -1 };
     const char *dp = NULL;
     bool shown = true, known = true;
 
@@ -233,7 +234,7 @@ static void find_bridge(const struct xconfig *c, void *d_)
 static void dpif_dump_flows(struct unixctl_conn *conn, int argc, const char *argv[], void *aux)
 {
     struct engine *e = engine_get();
-    struct dump d = { .e = e };
+    struct dump d = { .e = e, .names = -1 };
 
     for (int i = 1; i < argc; i++) {
         if (!take_option(argv[i], &d)) {

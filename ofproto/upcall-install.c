@@ -116,22 +116,25 @@ void upcall_operate(struct upcall_batch *b)
 static void account_put(struct upcall_batch *b, struct upcall_flow *f)
 {
     int error = f->put->error;
+    if (unlikely(!f->won)) {
+        /* Put again by way of precaution.  EEXIST says that it is there; else it has, or may have if the answer was lost, the actions
+         * that we just translated and not those that the ukey notes: the next round sets them anew. */
+        if (error != -EEXIST) {
+            UPCALL_COUNT(b->stats, installed, !error);
+            lock_acquire(&f->ukey->lock);
+            if (f->ukey->state == UKEY_INSTALLED) {
+                ukey_transition(f->ukey, UKEY_INCONSISTENT, b->now);
+            }
+            lock_release(&f->ukey->lock);
+        }
+        return;
+    }
     if (likely(!error)) {
         UPCALL_COUNT(b->stats, installed, 1);
         lock_acquire(&f->ukey->lock);
-        if (f->won) {
-            ukey_transition(f->ukey, UKEY_INSTALLED, b->now);
-        } else {
-            /* Put again: what it has now is what we just translated. */
-            ukey_set_actions(f->ukey, f->actions, f->actions_len);
-            ukey_set_effects(f->ukey, f->effects, f->n_effects, b->config ? b->config->version : 0);
-            f->ukey->reval_seq = b->reval_seq;
-        }
+        ukey_transition(f->ukey, UKEY_INSTALLED, b->now);
         lock_release(&f->ukey->lock);
         return;
-    }
-    if (!f->won) {
-        return; /* Put again by way of precaution; EEXIST says that it is there. */
     }
     ukey_remove(b->fc->ukeys, f->ukey, b->now);
     f->ukey = NULL;

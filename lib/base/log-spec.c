@@ -126,6 +126,18 @@ static char *apply(const char *module, int dest, int level)
     return error;
 }
 
+static bool module_exists(const char *name)
+{
+    bool found = false;
+
+    lock_acquire(&log_lock);
+    for (struct log_module *m = log_modules; m && !found; m = m->next) {
+        found = !strcasecmp(m->name, name);
+    }
+    lock_release(&log_lock);
+    return found;
+}
+
 static bool is_module_name(const char *word)
 {
     for (const char *p = word; *p; p++) {
@@ -136,16 +148,18 @@ static bool is_module_name(const char *word)
     return strlen(word) < 64;
 }
 
-/* Parses the words in TEXT, which it writes to, and does what they say. */
+/* Parses the words in TEXT, which it writes to, and does what they say.  A word that is neither destination nor level nor a module
+ * we have is taken for a module of somebody else's if it is the first, as scripts write it; else it is a mistake. */
 static char *set_words(char *text)
 {
-    const char *module = NULL;
+    const char *module = NULL, *first = NULL;
     int dest = -1, level = -1;
     char *save = NULL;
 
     for (char *word = strtok_r(text, " ,:\t", &save); word; word = strtok_r(NULL, " ,:\t", &save)) {
         int d = find_dest(word), l = find_level(word);
 
+        first = first ? first : word;
         if (d >= 0) {
             if (dest >= 0) {
                 return xstrdup("cannot specify multiple destinations");
@@ -157,7 +171,7 @@ static char *set_words(char *text)
             }
             level = l;
         } else if (strcasecmp(word, "any")) {
-            if (!is_module_name(word)) {
+            if (!is_module_name(word) || (word != first && !module_exists(word))) {
                 return xasprintf("no destination, level, or module \"%s\"", word);
             }
             if (module) {

@@ -155,7 +155,9 @@ static void test_bad_specs_are_refused_in_words(void **state)
 {
     assert_refused("dbg:err", "cannot specify multiple levels");
     assert_refused("file:console", "cannot specify multiple destinations");
-    assert_refused("one:two", "cannot specify multiple modules");
+    assert_refused("one:two", "no destination, level, or module \"two\"");
+    assert_refused("any:file:loud", "no destination, level, or module \"loud\"");
+    assert_refused("one:vlog", "cannot specify multiple modules");
     assert_refused("a/b", "no destination, level, or module \"a/b\"");
     assert_refused("PATTERN:foo:bar", "unknown destination \"foo\"");
     assert_refused("FACILITY:foo", "invalid facility");
