@@ -19,6 +19,7 @@
 #include "ofproto/odp-numbers.h"
 #include "ofproto/revalidators.h"
 
+struct flow;
 struct mac_table;
 
 #define WORLD_MAX_PORTS 64
@@ -28,10 +29,15 @@ struct mac_table;
 struct world_packet {
     unsigned int src, dst; /* Hosts; dst n_hosts: broadcast. */
     unsigned int in_port;  /* Index of the port. */
+    odp_port_t in_odp;     /* Its number then. */
     uint64_t out;          /* Bit i: left by port i. */
+    uint64_t expected;     /* By which it had to leave, as the tables were when a flow or a handler decided. */
+    unsigned int n_handled; /* By handlers. */
+    bool queued;           /* No flow matched: it went to a handler. */
+    bool to_be_lost;       /* Its port was gone from the configuration when a handler came to it. */
+    bool misled;           /* A flow that was held to be right sent it elsewhere. */
     bool doubled;          /* Left by a port twice. */
     bool strayed;          /* Left by a port of another VLAN, or by that it came in at, or by one that is no more. */
-    bool to_be_lost;       /* Its port was deleted while it may have been queued. */
 };
 
 struct world {
@@ -48,6 +54,7 @@ struct world {
     struct odp_numbers numbers;
     unsigned int n_ports, n_hosts, n_vlans, n_cpus;
     odp_port_t odp[WORLD_MAX_PORTS]; /* ODPP_NONE: not there now. */
+    bool vanished[WORLD_MAX_PORTS];  /* The device went, and we have not yet heard of it. */
     uint32_t bundle[WORLD_MAX_PORTS];
     uint32_t next_bundle;
     unsigned int host_port[WORLD_MAX_HOSTS];
@@ -81,11 +88,27 @@ void world_switch(struct world *w, enum dpif_dispatch mode);
 void world_move_host(struct world *w, unsigned int host, unsigned int port);
 void world_port_del(struct world *w, unsigned int port);
 void world_port_add(struct world *w, unsigned int port);
+/* The device of PORT disappears; we hear of it in world_poll_ports(). */
+void world_port_vanish(struct world *w, unsigned int port);
+void world_poll_ports(struct world *w);
+/* The daemon ends, and another one, which knows nothing (KEEP_MACS: but where the hosts are), takes the datapath over as it is. */
+void world_restart(struct world *w, enum dpif_dispatch mode, bool keep_macs);
+/* No fault from now on. */
+void world_heal(struct world *w);
 void world_advance(struct world *w, unsigned int msec);
 
-/* Drains, lets the revalidators run until nothing asks for another round, and then checks what must hold at rest:
- * every packet went where it may and was lost nowhere, each flow in the datapath is what a fresh translation says, there is
- * a ukey for each flow and a flow for each ukey. */
+/* Ports by which a frame from SRC at IN_PORT to DST has to leave, as the tables are now: bit i stands for port i. */
+uint64_t world_expected(const struct world *w, unsigned int src, unsigned int dst, unsigned int in_port);
+/* Is there a flow for PACKET that we hold to be right, and to be in the datapath? */
+bool world_has_right_flow(struct world *w, const struct flow *packet);
+
+/* Hears of ports that went, drains, lets the revalidators run until nothing asks for another round, and then checks what must hold
+ * at rest:
+ *  - each packet has left by the ports by which the tables, as they were when it was decided on, say; none twice, none elsewhere.
+ *    Excepted are those whose port was deleted while they were queued, and those that were sent by a flow that was known to be
+ *    out of date;
+ *  - each packet that no flow matched has been handled, once;
+ *  - each flow in the datapath is what a fresh translation says; there is a ukey for each flow and a flow for each ukey. */
 void world_check_at_rest(struct world *w);
 
 #endif

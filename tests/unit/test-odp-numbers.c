@@ -48,6 +48,8 @@ static void a_number_in_use_again_is_not_woken_by_its_old_rest(void **state)
     odp_numbers_release(&o, (odp_port_t) { 1 }, 0);
     odp_numbers_use(&o, (odp_port_t) { 1 }); /* A predecessor's port, adopted by number. */
     assert_int_equal(odp_numbers_suggest(&o, 2 * ODP_NUMBERS_REST_MS).n, 2);
+    odp_numbers_uninit(&o);
+
     /* Nor is the rest that follows cut short by it. */
     odp_numbers_init(&o);
     take(&o, 0);

@@ -1,0 +1,108 @@
+# Unit tests: one a noun, tests/unit/test-NOUN.c.  A program without a line of its own below is made of the .c of its name.
+LDADD = $(UNIT_LIBS)
+if HAVE_CMOCKA
+check_PROGRAMS += \
+	tests/unit/test-arena \
+	tests/unit/test-attrbuf \
+	tests/unit/test-counter \
+	tests/unit/test-daemon \
+	tests/unit/test-dpif-sim \
+	tests/unit/test-dpif-sim-dump \
+	tests/unit/test-dpif-sim-flow \
+	tests/unit/test-dpif-sim-referee \
+	tests/unit/test-dpif-upcall \
+	tests/unit/test-flow \
+	tests/unit/test-jsonrpc \
+	tests/unit/test-link \
+	tests/unit/test-lock \
+	tests/unit/test-log \
+	tests/unit/test-loop \
+	tests/unit/test-mac \
+	tests/unit/test-nl \
+	tests/unit/test-odp-actions \
+	tests/unit/test-odp-key \
+	tests/unit/test-odp-numbers \
+	tests/unit/test-ovsdb \
+	tests/unit/test-ovsdb-row \
+	tests/unit/test-packet \
+	tests/unit/test-port-numbers \
+	tests/unit/test-settings \
+	tests/unit/test-thread \
+	tests/unit/test-ukey \
+	tests/unit/test-unixctl \
+	tests/unit/test-util \
+	tests/unit/test-vlan-config \
+	tests/unit/test-wakeup \
+	tests/unit/test-xlate \
+	tests/unit/test-xlate-config \
+	tests/unit/test-xlate-random \
+	tests/sim/test-engine \
+	tests/sim/test-engine-failures \
+	tests/system/test-dpif-kernel
+tests_unit_test_dpif_sim_SOURCES = tests/unit/test-dpif-sim.c tests/unit/dpif-sim-kit.h
+tests_unit_test_dpif_sim_dump_SOURCES = tests/unit/test-dpif-sim-dump.c tests/unit/dpif-sim-kit.h
+tests_unit_test_dpif_sim_flow_SOURCES = tests/unit/test-dpif-sim-flow.c tests/unit/dpif-sim-kit.h
+tests_unit_test_dpif_sim_referee_SOURCES = tests/unit/test-dpif-sim-referee.c tests/unit/dpif-sim-kit.h
+tests_unit_test_port_numbers_SOURCES = tests/unit/test-port-numbers.c vswitchd/port-numbers.c
+tests_unit_test_settings_SOURCES = tests/unit/test-settings.c vswitchd/settings.c
+tests_unit_test_vlan_config_SOURCES = tests/unit/test-vlan-config.c vswitchd/vlan-config.c
+tests_unit_test_xlate_SOURCES = tests/unit/test-xlate.c tests/unit/xlate-kit.h
+tests_unit_test_xlate_random_SOURCES = tests/unit/test-xlate-random.c tests/unit/xlate-kit.h
+tests_sim_test_engine_SOURCES = tests/sim/test-engine.c tests/sim/sim-world.c tests/sim/sim-world-check.c tests/sim/sim-world.h
+tests_system_test_dpif_kernel_SOURCES = tests/system/test-dpif-kernel.c tests/system/dpif-kernel-kit.h
+tests_sim_test_engine_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=upcall_account,--wrap=dispatch_kernel_grace_period
+tests_sim_test_engine_failures_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dpif_session_open,--wrap=dpif_channel_open \
+	-Wl,--wrap=dpif_channel_close,--wrap=dpif_set_dispatch,--wrap=epoll_ctl,--wrap=thread_start
+endif
+
+# System tests: scenarios on the real kernel datapath, in a guest.  "make check" leaves them out.
+#   make check-system        all, in User Mode Linux
+#   make check-system-qemu   those of keyword "dispatch", with four CPUs in QEMU
+# TESTSUITEFLAGS go to the Autotest script; VSWITCHD and WRAPPER say what is tested (tests/system/harness.sh).
+SYSTEM_AT = \
+	tests/system/testsuite.at \
+	tests/system/macros.at \
+	tests/system/ping.at \
+	tests/system/herd.at \
+	tests/system/vlan.at \
+	tests/system/ports.at \
+	tests/system/restart.at \
+	tests/system/patch.at \
+	tests/system/fdb.at \
+	tests/system/commands.at \
+	tests/system/misuse.at \
+	tests/system/churn.at \
+	tests/system/ovs-ctl.at
+EXTRA_DIST += $(SYSTEM_AT) tests/system/harness.sh tests/system/run
+CLEANFILES += tests/system/testsuite tests/system/package.m4
+AUTOM4TE = autom4te
+
+tests/system/testsuite: $(SYSTEM_AT) Makefile
+	$(AM_V_GEN)$(MKDIR_P) tests/system && \
+	printf 'm4_define([AT_PACKAGE_%s], [%s])\n' NAME '$(PACKAGE_NAME)' TARNAME '$(PACKAGE_TARNAME)' \
+	    VERSION '$(PACKAGE_VERSION)' STRING '$(PACKAGE_STRING)' BUGREPORT '$(PACKAGE_BUGREPORT)' \
+	    URL '$(PACKAGE_URL)' >tests/system/package.m4 && \
+	$(AUTOM4TE) --language=autotest -I tests/system -I $(srcdir)/tests/system -o $@.tmp $(srcdir)/tests/system/testsuite.at && \
+	mv $@.tmp $@
+
+check-system: all tests/system/testsuite
+	$(srcdir)/tests/system/run --guests 2 $(srcdir) . $(TESTSUITEFLAGS)
+
+check-system-qemu: all tests/system/testsuite
+	$(srcdir)/tests/system/run --kernel qemu --cpus 4 $(srcdir) . -k dispatch $(TESTSUITEFLAGS)
+
+clean-local: clean-system
+clean-system:
+	rm -rf tests/system/uml tests/system/qemu
+
+.PHONY: check-system check-system-qemu clean-system
+
+# Fuzzing: `tests/fuzz/fuzz-NOUN DIRECTORY` searches on and on; `make check` runs each for a moment, from its seeds.
+EXTRA_DIST += tests/fuzz/seeds
+dist_check_SCRIPTS += tests/fuzz/briefly-odp-key
+if HAVE_FUZZER
+noinst_PROGRAMS += tests/fuzz/fuzz-odp-key
+tests_fuzz_fuzz_odp_key_SOURCES = tests/fuzz/fuzz-odp-key.c
+tests_fuzz_fuzz_odp_key_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+tests_fuzz_fuzz_odp_key_LDADD = $(SLUICE_LIBS)
+endif
