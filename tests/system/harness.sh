@@ -1,0 +1,280 @@
+# harness.sh - what the system tests are made of; sourced by every test (see macros.at).
+#
+# One test runs at a time, in a guest that is thrown away: but each has a run directory, a database, network namespaces
+# and devices of its own, and ends them all (h_cleanup) however it ends, so that no test sees what another has left.
+#
+# Environment:
+#   VSWITCHD   the daemon under test (default: the one built here); may be the packaged one, which is the referee
+#   WRAPPER    what it is started under, for instance "valgrind --leak-check=full"
+#
+# Nothing here sleeps for a condition's sake: h_wait asks again until the condition holds, for a bounded time.
+
+: "${VSWITCHD:=$abs_top_builddir/vswitchd/ovs-vswitchd}"
+: "${WRAPPER=}"
+h_schema=/usr/share/openvswitch/vswitch.ovsschema
+h_patience=30
+case $WRAPPER$VSWITCHD in *valgrind* | *asan*) h_patience=120 ;; esac
+case ${SLUICE_GUEST-} in qemu) h_patience=$((h_patience * 2)) ;; esac
+
+# True if the daemon under test is the distribution's: what only Sluice does is then left out.
+h_is_peer() {
+    case $(readlink -f "$VSWITCHD") in
+        /usr/lib/openvswitch* | /usr/sbin/*) return 0 ;;
+    esac
+    return 1
+}
+
+# True where the tests cannot run.
+h_cannot_run() {
+    if test -z "${SLUICE_GUEST-}"; then
+        echo "not in a guest: run these tests by 'make check-system'"
+    elif test ! -d /sys/module/openvswitch; then
+        echo "this kernel has no openvswitch module"
+    elif test ! -x "$VSWITCHD"; then
+        echo "no daemon at $VSWITCHD"
+    else
+        return 1
+    fi
+}
+
+h_setup() {
+    h_dir=/run/sluice/$at_group
+    mkdir -p "$h_dir"
+    OVS_RUNDIR=$h_dir OVS_DBDIR=$h_dir OVS_SYSCONFDIR=$h_dir OVS_LOGDIR=$PWD OVS_CTL_TIMEOUT=$h_patience
+    ASAN_OPTIONS=log_path=$PWD/sanitizer:detect_leaks=1:abort_on_error=0
+    UBSAN_OPTIONS=log_path=$PWD/sanitizer:print_stacktrace=1
+    export OVS_RUNDIR OVS_DBDIR OVS_SYSCONFDIR OVS_LOGDIR OVS_CTL_TIMEOUT ASAN_OPTIONS UBSAN_OPTIONS
+    : >"$h_dir/allowed"
+    # No router solicitations and listener reports from devices that are made from here on: each would be an upcall.
+    test -e /proc/sys/net/ipv6 || modprobe -q ipv6
+    test ! -e /proc/sys/net/ipv6 || echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
+    # The packaged daemon complains of slow guests.
+    ! h_is_peer || h_allow '\|timeval\|WARN\|'
+}
+
+# h_wait CONDITION [SECONDS]: true as soon as the shell command CONDITION is, false if it is not within SECONDS.
+h_wait() {
+    h_until=$(($(h_uptime) + ${2:-$h_patience}))
+    until eval "$1" >/dev/null 2>&1; do
+        if test "$(h_uptime)" -ge "$h_until"; then
+            echo "still not true after ${2:-$h_patience} s: $1" >&2
+            eval "$1" >&2
+            return 1
+        fi
+        sleep 0.05
+    done
+}
+
+h_uptime() {
+    read -r h_up h_idle </proc/uptime
+    echo "${h_up%.*}"
+}
+
+h_alive() { # PID: true while it runs; a zombie does not.
+    test -r "/proc/$1/stat" && ! grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null
+}
+
+h_gone() { ! h_alive "$1"; }
+
+h_pid() { cat "$h_dir/ovs-vswitchd.pid"; }
+
+h_app() { ovs-appctl -t ovs-vswitchd "$@"; }
+
+# --- Database server and daemon -------------------------------------------------------------------------------------
+
+h_start_db() {
+    if test ! -s "$h_dir/conf.db"; then
+        if test ! -s /run/sluice/empty.db; then
+            ovsdb-tool create /run/sluice/empty.db "$h_schema" || return 1
+        fi
+        cp /run/sluice/empty.db "$h_dir/conf.db"
+    fi
+    ovsdb-server --detach --no-chdir --pidfile --log-file -vconsole:off \
+        --remote="punix:$h_dir/db.sock" "$h_dir/conf.db"
+}
+
+h_start_daemon() {
+    if h_is_peer; then
+        # It counts no CPU and serves no upcall when started right after boot.
+        h_wait 'test "$(h_uptime)" -ge 11'
+    fi
+    h_wrapper=$WRAPPER
+    case $h_wrapper in
+        valgrind*) h_wrapper="$WRAPPER -q --log-file=$PWD/valgrind.%p" ;;
+    esac
+    timeout $h_patience $h_wrapper "$VSWITCHD" --detach --no-chdir --pidfile --log-file -vconsole:off "$@"
+}
+
+# h_start [COLUMN=VALUE...]: starts both, with these settings in the Open_vSwitch row.
+h_start() {
+    h_start_db && ovs-vsctl --no-wait init ${1+-- set Open_vSwitch .} "$@" && h_start_daemon
+}
+
+h_kill_daemon() { # SIGNAL
+    h_old=$(h_pid)
+    kill "-$1" "$h_old" && h_wait "h_gone $h_old"
+}
+
+h_kill_db() { # SIGNAL
+    h_old=$(cat "$h_dir/ovsdb-server.pid")
+    kill "-$1" "$h_old" && h_wait "h_gone $h_old"
+}
+
+# h_allow PATTERN: lines of level WARN and above that match (grep -E) are expected in the log.
+h_allow() { printf '%s\n' "$1" >>"$h_dir/allowed"; }
+
+# Fails, and shows why, if the daemon's log or a checking tool's log says that something went wrong.
+h_check_logs() {
+    h_bad=0
+    if test -f ovs-vswitchd.log &&
+        grep -E '\|(WARN|ERR|EMER)\|' ovs-vswitchd.log | grep -Ev -f "$h_dir/allowed" >log.bad; then
+        echo 'unexpected in ovs-vswitchd.log:' && cat log.bad
+        h_bad=1
+    fi
+    for h_file in sanitizer.* valgrind.*; do
+        if test -s "$h_file"; then
+            echo "$h_file:" && cat "$h_file"
+            h_bad=1
+        fi
+    done
+    return $h_bad
+}
+
+# Asks the daemon to leave nothing, and checks that it does.
+h_stop_daemon() {
+    h_old=$(h_pid) || return 1
+    h_app exit --cleanup || return 1
+    h_wait "h_gone $h_old" || return 1
+    if test -e "$h_dir/ovs-vswitchd.pid"; then
+        echo 'the pidfile is still there' && return 1
+    fi
+    if test -n "$(ovs-dpctl dump-dps)"; then
+        echo 'a datapath is left:' && ovs-dpctl show && return 1
+    fi
+    return 0
+}
+
+h_stop() {
+    h_stop_daemon || return 1
+    ovs-appctl -t ovsdb-server exit
+    h_check_logs
+}
+
+# The end of every test, whatever happened.  Says nothing: the test's verdict is already made.
+h_cleanup() {
+    for h_file in "$h_dir"/*.pid; do
+        test ! -s "$h_file" || kill -KILL "$(cat "$h_file")"
+    done
+    while read -r h_ns; do
+        ip netns pids "$h_ns" | xargs -r kill -KILL
+        ip netns del "$h_ns"
+    done <"$h_dir/namespaces"
+    while read -r h_link; do ip link del "$h_link"; done <"$h_dir/links"
+    for h_dp in $(ovs-dpctl dump-dps); do ovs-dpctl del-dp "$h_dp"; done
+    rm -rf "$h_dir"
+} >/dev/null 2>&1
+
+# --- Topology -------------------------------------------------------------------------------------------------------
+
+# h_ns NAME...: network namespaces, with loopback up.
+h_ns() {
+    for h_name; do
+        echo "$h_name" >>"$h_dir/namespaces"
+        ip netns add "$h_name" && ip -n "$h_name" link set lo up || return 1
+        test ! -e /proc/sys/net/ipv6 ||
+            ip netns exec "$h_name" sh -c 'for f in all default; do echo 1 >/proc/sys/net/ipv6/conf/$f/disable_ipv6; done'
+    done
+}
+
+# h_link PORT NS [ADDRESS]: a veth pair, PORT here and PORT in NS, both up.
+h_link() {
+    echo "$1" >>"$h_dir/links"
+    ip link add "$1" type veth peer name "$1" netns "$2" || return 1
+    ip link set "$1" up
+    if test -n "${3-}"; then
+        ip -n "$2" addr add "$3" dev "$1" || return 1
+    fi
+    ip -n "$2" link set "$1" up || return 1
+    # A link just made has no carrier for some milliseconds.
+    h_wait "ip -n $2 link show $1 | grep 'state UP'"
+}
+
+# h_veth PORT NS BRIDGE [ADDRESS [VSCTL-ARGUMENT...]]: such a pair, PORT being a port of BRIDGE.
+h_veth() {
+    h_link "$1" "$2" "${4-}" || return 1
+    h_port=$1 h_bridge=$3
+    shift 3
+    test $# -eq 0 || shift
+    ovs-vsctl add-port "$h_bridge" "$h_port" "$@"
+}
+
+h_in() { ip netns exec "$@"; } # NS COMMAND...
+
+# h_ping NS ADDRESS [COUNT [OPTION...]]: no packet may be lost.
+h_ping() {
+    h_from=$1 h_to=$2 h_count=${3:-1}
+    shift 2
+    test $# -eq 0 || shift
+    h_in "$h_from" ping -n -i 0.1 -W "$h_patience" -c "$h_count" "$@" "$h_to" >ping.out 2>&1 || { cat ping.out; return 1; }
+    grep ' 0% packet loss' ping.out || { cat ping.out; return 1; }
+}
+
+# h_no_ping NS ADDRESS: nothing may come back.
+h_no_ping() {
+    if h_in "$1" ping -n -c 2 -i 0.1 -W 1 "$2" >ping.out 2>&1; then
+        cat ping.out
+        return 1
+    fi
+    grep '100% packet loss' ping.out
+}
+
+# h_misses NS DEVICE COUNT: that many ARP questions, 50 ms apart, each from a station that nobody has seen, so that each is
+# a miss whatever the flows in the datapath match.
+h_misses() {
+    h_in "$1" python3 -c '
+import socket, sys, time
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind((sys.argv[1], 0))
+for i in range(int(sys.argv[2])):
+    mac = bytes((2, 0, 94, 0, i >> 8, i & 255))
+    s.send(b"\xff" * 6 + mac + b"\x08\x06\0\1\x08\0\6\4\0\1" + mac + bytes((10, 0, 0, 1)) + b"\0" * 6 +
+           bytes((10, 0, 0, 99)) + b"\0" * 18)
+    time.sleep(0.05)
+' "$2" "$3"
+}
+
+# --- What the daemon and the kernel say -----------------------------------------------------------------------------
+
+# The number behind WORD: in the kernel's statistics of the datapath (hit, missed, lost).
+h_lookups() { ovs-dpctl show | sed -n "s/.*lookups:.* *$1:\([0-9]*\).*/\1/p"; }
+
+# Datapath flows, as the daemon prints them, with port names, without statistics, sorted.
+h_flows() {
+    h_app dpctl/dump-flows --names "$@" |
+        sed 's/, packets:[0-9]*, bytes:[0-9]*, used:[^,]*,\( flags:[^,]*,\)*/,/; s/recirc_id(0),//' | sort
+}
+
+# The flows between two stations, without the groups' and the broadcasts', and without what a daemon may or may not add to
+# the bridge's decision (the packaged one matches the Ethernet type and what goes with it, Sluice only what it looked at).
+h_talk() {
+    h_flows | grep -v 'dst=\(ff\|33\|01\):' |
+        sed 's/,eth_type(0x0800),ipv4(frag=no)//; s/,eth_type(0x0806)\(,arp([^)]*)\)\{0,1\}//; s/,encap()//' | sort -u
+}
+
+# The identities of these flows.
+h_ufids() {
+    h_app dpctl/dump-flows -m | grep -v 'dst=\(ff\|33\|01\):' | grep -v 0x0806 | sed -n 's/.*ufid:\([^,]*\),.*/\1/p' | sort
+}
+
+h_n_flows() { ovs-dpctl show | sed -n 's/^  flows: //p'; }
+
+# Times that a handler was put to sleep and woken, all handlers together.
+h_switches() { cat /proc/$(h_pid)/task/*/status | awk '
+    /^Name:/ { handler = $2 ~ /^handler/ }
+    /^voluntary_ctxt_switches:/ && handler { sum += $2 }
+    END { print sum + 0 }'; }
+
+h_n_handlers() { cat /proc/$(h_pid)/task/*/comm | grep -c '^handler'; }
+h_n_threads() { ls /proc/$(h_pid)/task | wc -l; }
+h_n_fds() { ls /proc/$(h_pid)/fd | wc -l; }
+h_rss() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' /proc/$(h_pid)/status; }

@@ -1,0 +1,2 @@
+# Scripts that are run from the source tree.
+EXTRA_DIST += utilities/guest utilities/demo
