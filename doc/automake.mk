@@ -1,0 +1,1 @@
+EXTRA_DIST += doc/architecture.md doc/testing.md
