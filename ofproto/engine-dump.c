@@ -289,5 +289,6 @@ void engine_dump_init(void)
 {
     unixctl_register("dpctl/dump-flows", "[-m] [--names | --no-names] [dp] [type=...]", 0, 6, dpctl_dump_flows, NULL);
     unixctl_register("dpif/dump-flows", "[-m] [--names | --no-names] bridge", 1, 3, dpif_dump_flows, NULL);
+    unixctl_register("dpif/del-flows", "dp", 1, 1, dpctl_del_flows, NULL);
     unixctl_register("dpctl/del-flows", "[dp]", 0, 1, dpctl_del_flows, NULL);
 }

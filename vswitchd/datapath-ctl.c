@@ -19,6 +19,7 @@
 
 /* The engine's datapath with a session, for the length of a command. */
 struct lease {
+    struct engine *engine;
     struct dpif *dpif;
     struct dpif_session *session;
 };
@@ -26,15 +27,14 @@ struct lease {
 /* 0; -ENOENT: there is no datapath. */
 static int lease_take(struct lease *l)
 {
-    struct engine *e = view_enter_engine();
-
-    if (!e) {
+    l->engine = engine_get();
+    if (!l->engine) {
         return -ENOENT;
     }
-    l->dpif = engine_dpif(e);
+    l->dpif = engine_dpif(l->engine);
     int error = dpif_session_open(l->dpif, &l->session);
     if (error) {
-        view_leave_engine();
+        engine_put(l->engine);
     }
     return error;
 }
@@ -42,22 +42,20 @@ static int lease_take(struct lease *l)
 static void lease_end(struct lease *l)
 {
     dpif_session_close(l->session);
-    view_leave_engine();
+    engine_put(l->engine);
 }
 
 static void dpif_dump_dps(struct unixctl_conn *conn, int argc UNUSED, const char *argv[] UNUSED, void *aux UNUSED)
 {
     struct view *view = view_get();
-    struct engine *e = view_enter_engine();
+    struct engine *e = engine_get();
     struct text t;
     FILE *out = text_open(&t);
 
     for (size_t i = 0; e && i < view->n_bridges; i++) {
         fprintf(out, "%s@%s\n", dpif_type(engine_dpif(e)), view->bridges[i].name);
     }
-    if (e) {
-        view_leave_engine();
-    }
+    engine_put(e);
     view_unref(view);
     unixctl_reply_take(conn, text_close(&t));
 }
@@ -141,7 +139,7 @@ static void dpif_show_dp_features(struct unixctl_conn *conn, int argc UNUSED, co
 {
     struct view *view = view_get();
     bool found = view_bridge_find(view, argv[1]) != NULL;
-    struct engine *e = found ? view_enter_engine() : NULL;
+    struct engine *e = found ? engine_get() : NULL;
     struct text t;
 
     view_unref(view);
@@ -150,8 +148,23 @@ static void dpif_show_dp_features(struct unixctl_conn *conn, int argc UNUSED, co
         return;
     }
     put_features(text_open(&t), dpif_features(engine_dpif(e)));
-    view_leave_engine();
+    engine_put(e);
     unixctl_reply_take(conn, text_close(&t));
+}
+
+/* What the datapath can do is found by probe, and nothing of it is a choice here: shows it, and refuses to change it. */
+static void dpif_set_dp_features(struct unixctl_conn *conn, int argc, const char *argv[], void *aux)
+{
+    bool force = argc > 1 && !strcmp(argv[1], "--force");
+    int first = force ? 2 : 1;
+
+    if (argc <= first) {
+        unixctl_error(conn, "\"%s\" command requires at least 1 arguments", argv[0]);
+    } else if (argc > first + 1) {
+        unixctl_error(conn, "feature \"%s\" cannot be set: features are what the datapath was found to have", argv[first + 1]);
+    } else {
+        dpif_show_dp_features(conn, 2, (const char *[]) { argv[0], argv[first] }, aux);
+    }
 }
 
 static void ofproto_list(struct unixctl_conn *conn, int argc UNUSED, const char *argv[] UNUSED, void *aux UNUSED)
@@ -327,6 +340,7 @@ void datapath_ctl_init(void)
     unixctl_register("dpif/dump-dps", "", 0, 0, dpif_dump_dps, NULL);
     unixctl_register("dpif/show", "", 0, 0, dpif_show, NULL);
     unixctl_register("dpif/show-dp-features", "bridge", 1, 1, dpif_show_dp_features, NULL);
+    unixctl_register("dpif/set-dp-features", "[--force] bridge [feature [value]]", 1, 4, dpif_set_dp_features, NULL);
     unixctl_register("dpctl/show", "[-s] [dp...]", 0, INT_MAX, dpctl_show, NULL);
     unixctl_register("dpctl/dump-dps", "", 0, 0, dpctl_dump_dps, NULL);
     unixctl_register("ofproto/list", "", 0, 0, ofproto_list, NULL);

@@ -143,7 +143,6 @@ void datapath_open_if_needed(struct vswitch *v, const struct engine_settings *se
     }
     events_watch_datapath(v);
     iface_adopt_all(v);
-    view_lend_engine(v->engine);
 }
 
 void datapath_close(struct vswitch *v, bool delete)
@@ -151,7 +150,6 @@ void datapath_close(struct vswitch *v, bool delete)
     if (!v->engine) {
         return;
     }
-    view_lend_engine(NULL);
     events_unwatch_datapath(v);
     engine_destroy(v->engine, delete);
     v->engine = NULL;

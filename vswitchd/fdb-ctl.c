@@ -81,11 +81,11 @@ static void fdb_show(struct unixctl_conn *conn, int argc UNUSED, const char *arg
 
 static void changed(void)
 {
-    struct engine *e = view_enter_engine();
+    struct engine *e = engine_get();
 
     if (e) {
         engine_revalidate(e);
-        view_leave_engine();
+        engine_put(e);
     }
 }
 

@@ -94,7 +94,7 @@ static void put(FILE *out, const char *name, uint64_t n)
 /* Pairs sorted by name; those that are zero are left out. */
 static void memory_show(struct unixctl_conn *conn, int argc UNUSED, const char *argv[] UNUSED, void *aux UNUSED)
 {
-    struct engine *e = view_enter_engine();
+    struct engine *e = engine_get();
     struct engine_memory m = { 0 };
     struct view *view = view_get();
     size_t n_ports = 0;
@@ -102,7 +102,7 @@ static void memory_show(struct unixctl_conn *conn, int argc UNUSED, const char *
 
     if (e) {
         engine_memory(e, &m);
-        view_leave_engine();
+        engine_put(e);
     }
     for (size_t i = 0; i < view->n_bridges; i++) {
         n_ports += view->bridges[i].n_ports;

@@ -109,15 +109,18 @@ static bool may_manage(struct vswitch *v)
 struct settling {
     struct vswitch *v;
     int64_t cfg;
+    uint64_t order; /* An engine that ends may tell of an earlier one late. */
 };
 
 static void settled(void *s_)
 {
     struct settling *s = s_;
 
-    s->v->settled_cfg = s->cfg;
-    s->v->settled = true;
-    vswitch_want(s->v, WORK_STATUS);
+    if (s->order > s->v->settled_order) {
+        s->v->settled_order = s->order;
+        s->v->settled_cfg = s->cfg;
+        vswitch_want(s->v, WORK_STATUS);
+    }
     free(s);
 }
 
@@ -126,13 +129,14 @@ static void round_ended(void *s) { loop_post(settled, s); }
 
 static void announce_when_settled(struct vswitch *v, int64_t cfg)
 {
+    uint64_t order = ++v->settle_order;
     if (v->engine) {
         struct settling *s = xmalloc(sizeof *s);
-        *s = (struct settling) { v, cfg };
+        *s = (struct settling) { v, cfg, order };
         engine_wait(v->engine, round_ended, s);
     } else {
         v->settled_cfg = cfg;
-        v->settled = true;
+        v->settled_order = order;
     }
 }
 

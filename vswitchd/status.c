@@ -142,7 +142,7 @@ static void write_root(struct vswitch *v, struct ovsdb_txn *txn, const struct ov
 
     ovsdb_txn_set(txn, root, "datapath_types", ovsdb_json_str_set(datapath_types, v->enable_sim ? 2 : 1));
     ovsdb_txn_set(txn, root, "iface_types", ovsdb_json_str_set(iface_types, ARRAY_SIZE(iface_types)));
-    if (v->settled) {
+    if (v->settled_order) {
         ovsdb_txn_set(txn, root, "cur_cfg", json_integer(v->settled_cfg));
     }
 }
@@ -177,7 +177,7 @@ static void refresh_statistics(struct vswitch *v)
 
 static void committed(struct vswitch *v)
 {
-    if (!v->committed && v->settled) {
+    if (!v->committed && v->settled_order) {
         v->committed = true;
         log_info("first configuration is complete");
         v->ready();

@@ -1,7 +1,6 @@
 /* The snapshot for control commands: see the header.
  *
- * One lock guards the pointer to the current view, its count and the engine's users.  It is held for a few instructions only,
- * except by main in view_lend_engine(NULL), which waits on a condition. */
+ * One lock guards the pointer to the current view and its count.  It is held for a few instructions only. */
 #include <config.h>
 
 #include "vswitchd/view.h"
@@ -14,10 +13,7 @@
 #include "ofproto/mac.h"
 
 static struct lock view_lock = LOCK_INITIALIZER(RANK_IO);
-static pthread_cond_t engine_unused = PTHREAD_COND_INITIALIZER;
 static struct view *current GUARDED_BY(view_lock);
-static struct engine *engine GUARDED_BY(view_lock);
-static unsigned int n_engine_users GUARDED_BY(view_lock);
 static size_t db_cells; /* Relaxed. */
 
 struct view *view_create(size_t n_bridges)
@@ -94,34 +90,6 @@ const struct view_bridge *view_bridge_find(const struct view *v, const char *nam
         }
     }
     return NULL;
-}
-
-void view_lend_engine(struct engine *e)
-{
-    lock_acquire(&view_lock);
-    engine = e;
-    while (!e && n_engine_users) {
-        lock_cond_wait(&engine_unused, &view_lock);
-    }
-    lock_release(&view_lock);
-}
-
-struct engine *view_enter_engine(void)
-{
-    lock_acquire(&view_lock);
-    struct engine *e = engine;
-    n_engine_users += e != NULL;
-    lock_release(&view_lock);
-    return e;
-}
-
-void view_leave_engine(void)
-{
-    lock_acquire(&view_lock);
-    if (!--n_engine_users) {
-        pthread_cond_broadcast(&engine_unused);
-    }
-    lock_release(&view_lock);
 }
 
 void view_set_db_cells(size_t n) { __atomic_store_n(&db_cells, n, __ATOMIC_RELAXED); }

@@ -12,7 +12,6 @@
 
 #include "lib/base/types.h"
 
-struct engine;
 struct mac_table;
 
 struct view_port {
@@ -42,8 +41,6 @@ struct view *view_create(size_t n_bridges);
 void view_bridge_init(struct view_bridge *b, const char *name, struct mac_table *macs, size_t n_ports);
 /* Makes V (may be NULL) the current one; takes the caller's reference over. */
 void view_publish(struct view *v);
-/* Lends E from now on; NULL: none, and waits until those who have it are done. */
-void view_lend_engine(struct engine *e);
 /* For memory/show. */
 void view_set_db_cells(size_t n);
 size_t view_db_cells(void);
@@ -52,7 +49,5 @@ size_t view_db_cells(void);
 struct view *view_get(void); /* The current one, never NULL; to be given to: */
 void view_unref(struct view *v);
 const struct view_bridge *view_bridge_find(const struct view *v, const char *name);
-struct engine *view_enter_engine(void); /* NULL: there is none, and nothing to leave. */
-void view_leave_engine(void);
 
 #endif

@@ -148,7 +148,7 @@ struct vswitch {
     bool managing;           /* We have the lock and have configured. */
     bool said_contended;
     int64_t settled_cfg;     /* The last next_cfg whose configuration the datapath's flows follow. */
-    bool settled;            /* There is one. */
+    uint64_t settle_order, settled_order; /* Number of the last configuration, and of that one; 0: none yet. */
     unsigned int status_due; /* WORK_STATUS..., to be done when the transaction on its way has ended. */
     bool retry_status;       /* The last one failed. */
     bool committed;          /* Something has been written: the parent of --detach may go. */

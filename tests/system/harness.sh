@@ -208,6 +208,17 @@ h_veth() {
     ovs-vsctl add-port "$h_bridge" "$h_port" "$@"
 }
 
+# h_idle NS BRIDGE COUNT: ports idle1... of BRIDGE, at which nothing happens, in one transaction.
+h_idle() {
+    h_args=
+    for h_i in $(seq "$3"); do
+        echo "idle$h_i" >>"$h_dir/links"
+        ip link add "idle$h_i" type veth peer name "idle$h_i" netns "$1" || return 1
+        h_args="$h_args -- add-port $2 idle$h_i"
+    done
+    ovs-vsctl $h_args
+}
+
 h_in() { ip netns exec "$@"; } # NS COMMAND...
 
 # h_ping NS ADDRESS [COUNT [OPTION...]]: no packet may be lost.
@@ -228,19 +239,19 @@ h_no_ping() {
     grep '100% packet loss' ping.out
 }
 
-# h_misses NS DEVICE COUNT: that many ARP questions, 50 ms apart, each from a station that nobody has seen, so that each is
-# a miss whatever the flows in the datapath match.
+# h_misses NS DEVICE COUNT SET: that many ARP questions, 50 ms apart, each from a station that nobody has seen (SET, 0 to 255,
+# says of which set), so that each is a miss whatever the flows in the datapath match.
 h_misses() {
     h_in "$1" python3 -c '
 import socket, sys, time
 s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
 s.bind((sys.argv[1], 0))
 for i in range(int(sys.argv[2])):
-    mac = bytes((2, 0, 94, 0, i >> 8, i & 255))
+    mac = bytes((2, 0, 94, int(sys.argv[3]), i >> 8, i & 255))
     s.send(b"\xff" * 6 + mac + b"\x08\x06\0\1\x08\0\6\4\0\1" + mac + bytes((10, 0, 0, 1)) + b"\0" * 6 +
            bytes((10, 0, 0, 99)) + b"\0" * 18)
     time.sleep(0.05)
-' "$2" "$3"
+' "$2" "$3" "${4-0}"
 }
 
 # --- What the daemon and the kernel say -----------------------------------------------------------------------------
