@@ -441,10 +441,12 @@ static void ports_forget(struct engine *e, odp_port_t no)
     for (size_t i = 0; i < e->n_ports; i++) {
         if (odp_port_eq(e->ports[i], no)) {
             e->ports[i] = e->ports[--e->n_ports];
-            odp_numbers_release(&e->numbers, no, clock_msec());
-            return;
+            break;
         }
     }
+    /* Also if it was never ours: flows and upcalls of it may be on the way. */
+    odp_numbers_use(&e->numbers, no);
+    odp_numbers_release(&e->numbers, no, clock_msec());
 }
 
 /* Adds the port under number REQUEST; or, for ODPP_NONE, under one that we choose.  A number that turns out to be taken, by a port

@@ -50,7 +50,7 @@ struct dpif_session *engine_session(struct engine *e); /* Main's. */
 int engine_port_add(struct engine *e, const char *name, enum dpif_port_type type, odp_port_t request,
                     odp_port_t *ret_no);
 int engine_port_adopt(struct engine *e, odp_port_t no);
-int engine_port_del(struct engine *e, odp_port_t no);
+int engine_port_del(struct engine *e, odp_port_t no); /* Also of one that is not served.  Gone already is no error. */
 /* The port is gone from the datapath already. */
 void engine_port_gone(struct engine *e, odp_port_t no);
 

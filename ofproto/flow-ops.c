@@ -101,6 +101,10 @@ static void account_delete(struct flow_ops *o, struct ukey *u, const struct dpif
 
 static void account_modify(struct flow_ops *o, struct ukey *u, const struct dpif_op *op)
 {
+    if (op->error) {
+        log_dbg_rl(60, "changing the actions of a flow failed (%s)", strerror(-op->error));
+        flowcache_kick(o->fc); /* The next round deletes it. */
+    }
     lock_acquire(&u->lock);
     if (u->state == UKEY_INSTALLED || u->state == UKEY_INCONSISTENT) {
         if (!op->error) {
@@ -113,7 +117,7 @@ static void account_modify(struct flow_ops *o, struct ukey *u, const struct dpif
             COUNTER_INC(flow_op_failed);
             o->n_failed++;
             if (u->state == UKEY_INSTALLED) {
-                ukey_transition(u, UKEY_INCONSISTENT, o->now); /* Checked again, and deleted if need be, next round. */
+                ukey_transition(u, UKEY_INCONSISTENT, o->now);
             }
         }
     }

@@ -6,6 +6,7 @@
 
 #include "ofproto/reval-flow.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -62,13 +63,17 @@ static bool covers_no_more(struct reval *r, const struct ukey *u, const struct f
            && flow_mask_is_subset(mask, &installed);
 }
 
-/* Translates U's flow again.  Adds to the batch what follows from it.  Returns false if the flow is to be deleted. */
+/* Translates U's flow again.  Adds to the batch what follows from it.  Returns false if the flow is to be deleted; so is one that
+ * is INCONSISTENT: a change of it failed, what it does now nobody knows, and its next packet leads to a right one. */
 static bool translate_again(struct reval *r, struct ukey *u) REQUIRES(u->lock)
 {
     const struct xconfig *config = flowcache_config(r->fc);
     struct flow flow;
     struct xlate_out out;
 
+    if (u->state == UKEY_INCONSISTENT) {
+        return false;
+    }
     COUNTER_INC(revalidate_translate);
     r->n_translated++;
     if (odp_key_to_flow(ukey_key(u), u->key_len, &flow) != ODP_FIT_PERFECT) {
@@ -86,8 +91,7 @@ static bool translate_again(struct reval *r, struct ukey *u) REQUIRES(u->lock)
     ukey_set_effects(u, out.effects, out.n_effects, config ? config->version : 0);
     u->reval_seq = r->seq;
     size_t len = attrbuf_len(&out.actions);
-    /* INCONSISTENT: what we think it has proves nothing, even if it is what it should have. */
-    if (u->state == UKEY_INCONSISTENT || len != u->actions_len || (len && memcmp(attrbuf_data(&out.actions), u->actions, len))) {
+    if (len != u->actions_len || (len && memcmp(attrbuf_data(&out.actions), u->actions, len))) {
         flow_ops_modify(&r->ops, u, attrbuf_data(&out.actions), len);
     }
     return true;
@@ -162,10 +166,26 @@ static void adopt(struct reval *r, const struct dpif_flow *terse)
         flow_ops_delete_foreign(&r->ops, &f);
         return;
     }
+    /* What the kernel shows of a masked key it does not always read again: an Ethernet type that is not matched is shown as 0, which
+     * is none.  So the ukey gets key and mask as we write them: its actions may have to be changed. */
+    if (!flow.eth_type) {
+        flow.eth_type = htons(ETH_TYPE_802_2);
+    }
+    uint32_t key_memory[ODP_KEY_MAX_SIZE / 4], mask_memory[ODP_KEY_MAX_SIZE / 4];
+    struct attrbuf key_attrs, mask_attrs;
+    attrbuf_init(&key_attrs, key_memory, sizeof key_memory);
+    odp_key_put_masked(&key_attrs, &flow, &mask);
+    attrbuf_init(&mask_attrs, mask_memory, sizeof mask_memory);
+    odp_mask_put(&mask_attrs, &flow, &mask);
+    if (key_attrs.overflow || mask_attrs.overflow) {
+        flow_ops_delete_foreign(&r->ops, &f);
+        return;
+    }
+
     struct ukey_spec spec = {
         .ufid = terse->ufid,
-        .key = f.key, .key_len = f.key_len,
-        .mask = f.mask, .mask_len = f.mask_len,
+        .key = attrbuf_data(&key_attrs), .key_len = attrbuf_len(&key_attrs),
+        .mask = attrbuf_data(&mask_attrs), .mask_len = attrbuf_len(&mask_attrs),
         .actions = f.actions, .actions_len = f.actions_len,
         .now = r->now,
         /* reval_seq 0: never up to date, so that it is translated at once. */

@@ -15,7 +15,7 @@
  *     CREATED       made by one thread, known to nobody else
  *     VISIBLE       in the table; the put is on its way
  *     INSTALLED     the datapath has it
- *     INCONSISTENT  the datapath may have other actions than we think: a change of them failed
+ *     INCONSISTENT  the datapath may have other actions than we think: a change of them failed; the next round deletes it
  *     EVICTING      one thread is deleting it from the datapath
  *     EVICTED       the datapath has it no more
  *     GONE          out of the table, to be freed after a grace period

@@ -97,8 +97,8 @@ static void port_added(struct vswitch *v, const struct dpif_port *port)
         }
     }
     log_info("deleting datapath port %u: %s, which no bridge has", port->no.n, port->name);
-    int error = dpif_port_del(engine_session(v->engine), port->no);
-    if (error && error != -ENODEV) {
+    int error = engine_port_del(v->engine, port->no);
+    if (error) {
         log_warn_rl(5, "could not delete datapath port %s (%s)", port->name, strerror(-error));
     }
 }

@@ -275,8 +275,8 @@ void iface_adopt_all(struct vswitch *v)
             continue;
         }
         log_info("deleting datapath port %u: %s, which no bridge has", p->no.n, p->name);
-        error = dpif_port_del(engine_session(v->engine), p->no);
-        if (error && error != -ENODEV) {
+        error = engine_port_del(v->engine, p->no);
+        if (error) {
             log_warn("could not delete datapath port %s (%s)", p->name, strerror(-error));
         }
     }
