@@ -73,7 +73,7 @@ SYSTEM_AT = \
 	tests/system/misuse.at \
 	tests/system/churn.at \
 	tests/system/ovs-ctl.at
-EXTRA_DIST += $(SYSTEM_AT) tests/system/harness.sh tests/system/run
+EXTRA_DIST += $(SYSTEM_AT) tests/system/harness.sh tests/system/run tests/system/valgrind.supp
 CLEANFILES += tests/system/testsuite tests/system/package.m4
 AUTOM4TE = autom4te
 

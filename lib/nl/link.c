@@ -114,6 +114,8 @@ static struct nlmsghdr *begin(void *buf, uint16_t type, const char *name, struct
     if (!name[0] || strnlen(name, IFNAMSIZ) == IFNAMSIZ) {
         return NULL;
     }
+    /* Attributes' padding, which libmnl leaves as it is, is sent too. */
+    memset(buf, 0, REQUEST_SIZE);
     struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
     nlh->nlmsg_type = type;
     *ret_ifi = mnl_nlmsg_put_extra_header(nlh, sizeof **ret_ifi);

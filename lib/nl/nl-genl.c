@@ -75,7 +75,7 @@ static int resolve_cb(const struct nlmsghdr *nlh, void *aux)
 int nl_genl_resolve(struct nl_sock *sock, const char *name, const char *group, uint16_t *ret_family,
                     uint32_t *ret_group)
 {
-    uint32_t buf[64];
+    uint32_t buf[64] = { 0 }; /* An attribute's padding, which libmnl leaves as it is, is sent too. */
     if (strlen(name) >= GENL_NAMSIZ) {
         return -ENAMETOOLONG;
     }

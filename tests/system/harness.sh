@@ -5,7 +5,7 @@
 #
 # Environment:
 #   VSWITCHD   the daemon under test (default: the one built here); may be the packaged one, which is the referee
-#   WRAPPER    what it is started under, for instance "valgrind --leak-check=full"
+#   WRAPPER    what it is started under: "valgrind" (its options are added here)
 #
 # Nothing here sleeps for a condition's sake: h_wait asks again until the condition holds, for a bounded time.
 
@@ -100,7 +100,9 @@ h_start_daemon() {
     fi
     h_wrapper=$WRAPPER
     case $h_wrapper in
-        valgrind*) h_wrapper="$WRAPPER -q --log-file=$PWD/valgrind.%p" ;;
+        # "Possibly lost" is what threads that the libraries made still hold at the end.
+        valgrind*) h_wrapper="$WRAPPER -q --leak-check=full --show-possibly-lost=no --errors-for-leak-kinds=definite
+            --num-callers=20 --suppressions=$abs_top_srcdir/tests/system/valgrind.supp --log-file=$PWD/valgrind.%p" ;;
     esac
     timeout $h_patience $h_wrapper "$VSWITCHD" --detach --no-chdir --pidfile --log-file -vconsole:off "$@"
 }
