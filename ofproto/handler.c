@@ -174,5 +174,3 @@ void handler_get_stats(const struct handler *h, struct handler_stats *ret_stats)
     handler_stats_add(&stats, &h->stats);
     *ret_stats = stats;
 }
-
-int handler_tid(const struct handler *h) { return h->thread ? thread_tid(h->thread) : 0; }

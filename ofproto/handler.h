@@ -32,6 +32,5 @@ unsigned int handler_run_once(struct handler *h, int timeout_ms);
 /* Any thread; a reading may lag. */
 void handler_get_stats(const struct handler *h, struct handler_stats *ret_stats);
 void handler_stats_add(struct handler_stats *to, const struct handler_stats *from);
-int handler_tid(const struct handler *h);
 
 #endif

@@ -67,7 +67,5 @@ int dispatch_attach(struct dispatch *d, struct channel *ch, unsigned int owner);
 void dispatch_retire(struct dispatch *d, struct channel *ch);
 /* Hands CH over to handler TO. */
 void dispatch_move(struct dispatch *d, struct channel *ch, unsigned int to);
-/* Number of channels that handler H owns. */
-size_t dispatch_owned(const struct dispatch *d, unsigned int h);
 
 #endif

@@ -175,7 +175,6 @@ void dispatch_close(struct dispatch *d)
 }
 
 enum dpif_dispatch dispatch_mode(const struct dispatch *d) { return d->ops->mode; }
-unsigned int dispatch_n_handlers(const struct dispatch *d) { return d->n_handlers; }
 const char *dispatch_mode_name(enum dpif_dispatch mode) { return ops_of_mode(mode)->name; }
 
 int dispatch_grow(struct dispatch *d, unsigned int n_handlers)
@@ -284,27 +283,6 @@ void dispatch_kernel_grace_period(void)
     if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) < 0) {
         log_info_rl(1, "cannot wait for a kernel grace period (membarrier: %s)", strerror(errno));
     }
-}
-
-size_t dispatch_owned(const struct dispatch *d, unsigned int h)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < d->n_channels; i++) {
-        n += d->channels[i]->owner == h;
-    }
-    return n;
-}
-
-void dispatch_get_stats(struct dispatch *d, unsigned int h, struct dispatch_stats *ret_stats)
-{
-    struct dispatch_stats stats = { 0, 0 };
-    for (size_t i = 0; i < d->n_channels; i++) {
-        if (d->channels[i]->owner == h) {
-            stats.n_channels++;
-            stats.drops += channel_drops(d->channels[i]);
-        }
-    }
-    *ret_stats = stats;
 }
 
 /* ---- Channels: the handler's side. ---- */

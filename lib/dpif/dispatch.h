@@ -49,7 +49,6 @@ void dispatch_close(struct dispatch *d);
 
 enum dpif_dispatch dispatch_mode(const struct dispatch *d);
 const char *dispatch_mode_name(enum dpif_dispatch mode); /* "per-cpu dispatch mode" or "per-vport dispatch mode". */
-unsigned int dispatch_n_handlers(const struct dispatch *d);
 
 /* Growing: first dispatch_grow() makes handlers up to N_HANDLERS, then the caller starts their threads, then dispatch_resize() gives
  * them channels.  If that fails they have been taken away again: the caller stops the new threads, and calls dispatch_trim().
@@ -82,12 +81,5 @@ void dispatch_drain(struct dispatch *d, unsigned int h, unsigned int (*read)(str
 
 /* Waits until no upcall can be on its way to a port id that the kernel has been told to forget.  Main only. */
 void dispatch_kernel_grace_period(void);
-
-struct dispatch_stats {
-    size_t n_channels;
-    uint64_t drops; /* By sockets that had no room. */
-};
-/* Of handler H.  Main only. */
-void dispatch_get_stats(struct dispatch *d, unsigned int h, struct dispatch_stats *ret_stats);
 
 #endif
