@@ -221,6 +221,11 @@ show_failures() {
             tail -n 30 "${test%/*}/ovs-vswitchd.log"
         fi
     done
+    # Once more in short, for who sees only the end: which check it was, and what it got.
+    for test in $(find build -path '*/testsuite.dir/*/testsuite.log' -exec grep -l 'FAILED (' {} + 2>/dev/null); do
+        say "In short: $test"
+        grep -E -B 12 'FAILED \(' "$test" | tail -n 14
+    done
 }
 
 check() {

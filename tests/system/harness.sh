@@ -223,6 +223,13 @@ h_idle() {
 
 h_in() { ip netns exec "$@"; } # NS COMMAND...
 
+# h_neighbours NS PORT ADDRESS NS PORT ADDRESS: two stations that know each other's Ethernet address for good, and never
+# ask again: a question in the background, five seconds after the last answer, is a miss that no test has counted on.
+h_neighbours() {
+    ip -n "$1" neigh replace "$6" lladdr "$(h_in "$4" cat "/sys/class/net/$5/address")" dev "$2" nud permanent &&
+        ip -n "$4" neigh replace "$3" lladdr "$(h_in "$1" cat "/sys/class/net/$2/address")" dev "$5" nud permanent
+}
+
 # h_ping NS ADDRESS [COUNT [OPTION...]]: no packet may be lost.
 h_ping() {
     h_from=$1 h_to=$2 h_count=${3:-1}
