@@ -6,6 +6,7 @@ lib_libsluice_a_SOURCES += \
 	lib/base/counter.c lib/base/counter.h \
 	lib/base/dirs.c lib/base/dirs.h \
 	lib/base/hash.c lib/base/hash.h \
+	lib/base/histogram.c lib/base/histogram.h \
 	lib/base/lock.c lib/base/lock.h \
 	lib/base/log.c lib/base/log.h \
 	lib/base/log-file.c \

@@ -24,6 +24,11 @@ uint64_t clock_msec(void)
     uint64_t held = __atomic_load_n(&held_msec, __ATOMIC_RELAXED);
     return held ? held : read_nsec(CLOCK_MONOTONIC) / 1000000;
 }
+uint64_t clock_msec_of(uint64_t nsec)
+{
+    uint64_t held = __atomic_load_n(&held_msec, __ATOMIC_RELAXED);
+    return held ? held : nsec / 1000000;
+}
 void clock_hold(uint64_t msec) { __atomic_store_n(&held_msec, msec, __ATOMIC_RELAXED); }
 int64_t clock_wall_msec(void) { return (int64_t) (read_nsec(CLOCK_REALTIME) / 1000000); }
 uint64_t clock_thread_cpu_nsec(void) { return read_nsec(CLOCK_THREAD_CPUTIME_ID); }

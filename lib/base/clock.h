@@ -12,6 +12,8 @@ uint64_t clock_msec(void);     /* CLOCK_MONOTONIC, ms; the kernel's OVS_FLOW_ATT
 int64_t clock_wall_msec(void); /* CLOCK_REALTIME, ms since the epoch. */
 uint64_t clock_thread_cpu_nsec(void); /* CPU time of the calling thread, ns. */
 
+uint64_t clock_msec_of(uint64_t nsec); /* What clock_msec() gave when clock_nsec() gave NSEC. */
+
 /* For tests: clock_msec() stands at MSEC until it is told another time; 0 lets it run again. */
 void clock_hold(uint64_t msec);
 

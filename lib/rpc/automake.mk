@@ -1,4 +1,5 @@
 lib_libsluice_a_SOURCES += \
+	lib/rpc/histogram-json.c lib/rpc/histogram-json.h \
 	lib/rpc/jsonrpc.c lib/rpc/jsonrpc.h \
 	lib/rpc/ovsdb.c lib/rpc/ovsdb.h lib/rpc/ovsdb-private.h \
 	lib/rpc/ovsdb-row.c \
