@@ -1,0 +1,458 @@
+"""What bench-dispatch is made of: the systems under test, the topology, the traffic, what is read of processes.
+
+All runs as root in a guest that is thrown away; still, everything that is started here is ended here (Bench.close), by
+its process id, and every wait has an end.  Wait for conditions, with wait_for(); nothing sleeps for their sake.
+"""
+import contextlib
+import glob
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
+RUN = "/run/sluice-bench"
+# The devices: what is sent into sN comes in at port pN.  In pairs: from s0 to s1, from s2 to s3.
+N_PORTS = 4
+TABLE_SIZE = 1000000
+
+
+class BenchError(Exception):
+    pass
+
+
+def say(text):
+    print("bench-dispatch: " + text, file=sys.stderr, flush=True)
+
+
+def run(*words, check=True, timeout=120, env=None):
+    """Runs a command to its end.  Returns its standard output."""
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=timeout, env=env)
+    if check and done.returncode:
+        raise BenchError("%s: status %d: %s" % (" ".join(words), done.returncode, done.stderr.strip()))
+    return done.stdout
+
+
+def wait_for(what, condition, seconds=60):
+    """Returns what CONDITION() does as soon as that is true."""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() >= end:
+            raise BenchError("after %d s there is still no %s" % (seconds, what))
+        time.sleep(0.02)
+
+
+def pairs(text):
+    """The key=value pairs of a line; numbers as numbers."""
+    ret = {}
+    for word in text.split():
+        key, equals, value = word.partition("=")
+        if equals:
+            with contextlib.suppress(ValueError):
+                value = float(value)
+            ret[key] = value
+    return ret
+
+
+def read(path):
+    with open(path) as f:
+        return f.read()
+
+
+def uptime():
+    return float(read("/proc/uptime").split()[0])
+
+
+def nap(seconds):
+    """How long it takes to sleep that long."""
+    times = []
+    for _ in range(5):
+        before = time.monotonic()
+        time.sleep(seconds)
+        times.append(time.monotonic() - before)
+    return sorted(times)[2]
+
+
+# --- Processes and their threads -------------------------------------------------------------------------------------
+
+def state(pid):
+    """One letter: R, S, T...; "" if there is none."""
+    try:
+        return read("/proc/%d/stat" % pid).rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+
+
+def is_gone(pid):
+    return state(pid) in ("", "Z", "X")
+
+
+def handlers(pid):
+    """The thread ids of the handlers of process PID."""
+    ret = []
+    for path in glob.glob("/proc/%d/task/*/comm" % pid):
+        with contextlib.suppress(OSError):
+            if read(path).startswith("handler"):
+                ret.append(int(path.split("/")[4]))
+    return ret
+
+
+def switches(pid):
+    """How often the handlers of PID have gone to sleep, and so been woken."""
+    total = 0
+    for tid in handlers(pid):
+        for line in read("/proc/%d/task/%d/status" % (pid, tid)).splitlines():
+            if line.startswith("voluntary_ctxt_switches:"):
+                total += int(line.split()[1])
+    return total
+
+
+def cpu_seconds(pid, tids):
+    """What threads TIDS of PID have run: to the nanosecond where the kernel counts so, else by its ticks."""
+    total = 0
+    for tid in tids:
+        task = "/proc/%d/task/%d/" % (pid, tid)
+        try:
+            total += int(read(task + "schedstat").split()[0]) / 1e9
+        except OSError:
+            fields = read(task + "stat").rpartition(")")[2].split()
+            total += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return total
+
+
+def tracer(tid):
+    for line in read("/proc/%d/status" % tid).splitlines():
+        if line.startswith("TracerPid:"):
+            return int(line.split()[1])
+    return 0
+
+
+class Strace:
+    """Counts the system calls of the handlers of a process."""
+
+    def __init__(self, pid):
+        self.out = os.path.join(RUN, "strace")
+        tids = handlers(pid)
+        words = ["strace", "-c", "-U", "name,calls", "-o", self.out]
+        for tid in tids:
+            words += ["-p", str(tid)]
+        self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            wait_for("strace at each handler", lambda: all(tracer(tid) for tid in tids))
+        except BenchError:
+            self.close()
+            raise
+
+    def close(self):
+        """Lets go of the process.  Returns a dictionary of counts."""
+        self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        counts = {}
+        with contextlib.suppress(OSError):
+            for line in read(self.out).splitlines():
+                words = line.split()
+                if len(words) == 2 and words[1].isdigit() and words[0] != "total":
+                    counts[words[0]] = int(words[1])
+        return counts
+
+
+# --- The systems under test ------------------------------------------------------------------------------------------
+
+class System:
+    """One way of serving upcalls.  What stands for a daemon's name in the tables is `label`.  lookups() says of its
+    datapath: hit, missed, lost, flows.
+
+    While one runs, nobody but itself is asked of its datapath: ovs-dpctl, by opening a datapath, changes its features.
+    """
+
+    dp = None
+
+    def __init__(self, bench, name, label, mode):
+        self.bench, self.name, self.label, self.mode = bench, name, label, mode
+        self.pid = None
+
+    def n_handlers(self):
+        return len(handlers(self.pid))
+
+    def quiesce(self):
+        """Empties flows and learned addresses, teaches where the receivers are, and waits until nothing is going on."""
+        self.empty()
+        wait_for("empty flow table", lambda: self.lookups()["flows"] <= 16, 120)
+        self.bench.announce()
+
+        def at_rest():
+            tids = [int(tid) for tid in os.listdir("/proc/%d/task" % self.pid)]
+            before = cpu_seconds(self.pid, tids)
+            time.sleep(0.25)  # The time over which rest is judged.
+            return cpu_seconds(self.pid, tids) - before < 0.02
+        wait_for("rest of " + self.label, at_rest, 120)
+
+
+class Daemon(System):
+    """An ovs-vswitchd with a database of its own."""
+
+    dp = "system@ovs-system"
+
+    def __init__(self, bench, name, label, mode, binary, is_peer):
+        super().__init__(bench, name, label, mode)
+        self.binary, self.is_peer = binary, is_peer
+        self.dir = os.path.join(RUN, name)
+        self.env = dict(os.environ, OVS_RUNDIR=self.dir, OVS_DBDIR=self.dir, OVS_SYSCONFDIR=self.dir,
+                        OVS_LOGDIR=self.dir, OVS_CTL_TIMEOUT="110")
+
+    def tool(self, *words, **kwargs):
+        return run(*words, env=self.env, **kwargs)
+
+    def app(self, *words):
+        return self.tool("ovs-appctl", "-t", "ovs-vswitchd", *words)
+
+    def lookups(self):
+        ret = {}
+        for line in self.app("dpctl/show").splitlines():
+            words = line.split()
+            if words[:1] == ["lookups:"]:
+                ret.update((k, int(v)) for k, v in (w.split(":") for w in words[1:]))
+            elif words[:1] == ["flows:"]:
+                ret["flows"] = int(words[1])
+        return ret
+
+    def start(self):
+        shutil.rmtree(self.dir, ignore_errors=True)
+        os.makedirs(self.dir)
+        db = os.path.join(self.dir, "conf.db")
+        self.tool("ovsdb-tool", "create", db, SCHEMA)
+        common = ["--detach", "--no-chdir", "--pidfile", "--log-file", "-vconsole:off"]
+        self.tool("ovsdb-server", *common, "--remote=punix:%s/db.sock" % self.dir, db)
+        self.db_pid = int(read(os.path.join(self.dir, "ovsdb-server.pid")))
+        self.tool("ovs-vsctl", "--no-wait", "init")
+        if self.is_peer:
+            # Started earlier it counts no CPU and serves no upcall.
+            wait_for("uptime of 11 s", lambda: uptime() >= 11)
+        else:
+            self.tool("ovs-vsctl", "--no-wait", "set", "Open_vSwitch", ".",
+                      "other_config:upcall-dispatch=" + self.mode)
+        self.tool(self.binary, *common)
+        self.pid = int(read(os.path.join(self.dir, "ovs-vswitchd.pid")))
+        words = ["add-br", "br0", "--", "set", "Bridge", "br0", "other_config:mac-table-size=%d" % TABLE_SIZE]
+        for i in range(N_PORTS):
+            words += ["--", "add-port", "br0", "p%d" % i]
+        self.tool("ovs-vsctl", *words)
+
+    def set_handlers(self, n):
+        """Of N handlers; None: the default.  The packaged daemon does not heed it in per-CPU mode."""
+        if n is None:
+            self.tool("ovs-vsctl", "remove", "Open_vSwitch", ".", "other_config", "n-handler-threads")
+        else:
+            self.tool("ovs-vsctl", "set", "Open_vSwitch", ".", "other_config:n-handler-threads=%d" % n)
+            if not self.is_peer:
+                wait_for("%d handlers" % n, lambda: self.n_handlers() == n)
+
+    def empty(self):
+        self.app("revalidator/purge")
+        self.app("fdb/flush", "br0")
+
+    def stop(self):
+        if self.pid:
+            with contextlib.suppress(Exception):
+                self.app("exit", "--cleanup")
+        for pid in (self.pid, getattr(self, "db_pid", None)):
+            end_process(pid)
+        self.pid = self.db_pid = None
+        delete_datapath(self.dp)
+
+
+class Null(System):
+    """The null handler."""
+
+    dp = "system@null-handler"
+
+    def __init__(self, bench, name, label, mode, binary):
+        super().__init__(bench, name, label, mode)
+        self.binary, self.process, self.summary = binary, None, {}
+
+    def start(self, n=None):
+        words = [self.binary, "--mode", self.mode]
+        for i in range(N_PORTS):
+            words += ["--port", "p%d" % i]
+        if n is not None:
+            words += ["--handlers", str(n)]
+        self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        self.pid = self.process.pid
+        if self.process.stdout.readline().strip() != "ready":
+            raise BenchError("the null handler did not start")
+
+    def set_handlers(self, n):
+        self.stop()
+        self.start(n)
+
+    def ask(self, sig):
+        self.process.send_signal(sig)
+        return pairs(self.process.stdout.readline())
+
+    def lookups(self):
+        return self.ask(signal.SIGUSR1)
+
+    def empty(self):
+        self.ask(signal.SIGUSR2)
+
+    def stop(self):
+        if self.process:
+            self.process.terminate()
+            try:
+                self.summary = pairs(self.process.communicate(timeout=30)[0])
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.communicate()
+        self.process = self.pid = None
+        delete_datapath(self.dp)
+
+
+def end_process(pid):
+    """Ends PID, which is no child of ours."""
+    for sig in (signal.SIGCONT, signal.SIGTERM, signal.SIGKILL):
+        if not pid or is_gone(pid):
+            return
+        with contextlib.suppress(OSError):
+            os.kill(pid, sig)
+        if sig != signal.SIGCONT:
+            with contextlib.suppress(BenchError):
+                wait_for("end of process %d" % pid, lambda: is_gone(pid), 10)
+
+
+def delete_datapath(dp):
+    if dp in run("ovs-dpctl", "dump-dps", check=False).split():
+        run("ovs-dpctl", "del-dp", dp, check=False)
+
+
+# --- Topology and traffic --------------------------------------------------------------------------------------------
+
+def mac(i):
+    """The receiver behind port I."""
+    return "02:ee:00:00:00:%02x" % i
+
+
+class Bench:
+    def __init__(self, builddir):
+        self.gen = os.path.join(builddir, "utilities/flowgen")
+        self.sink = os.path.join(builddir, "utilities/flowsink")
+        for path in (self.gen, self.sink):
+            if not os.access(path, os.X_OK):
+                raise BenchError("%s is missing: build it first" % path)
+        self.next_stream = 1
+        self.children = []
+        self.notes = []
+        os.makedirs(RUN, exist_ok=True)
+        self.n_cpus = os.cpu_count()
+        # No router solicitations and listener reports of devices that are made from here on: each would be an upcall.
+        run("modprobe", "-q", "ipv6", check=False)
+        with contextlib.suppress(OSError):
+            with open("/proc/sys/net/ipv6/conf/default/disable_ipv6", "w") as f:
+                f.write("1")
+        # What is queued between a device and the switch is not what is measured.
+        with open("/proc/sys/net/core/netdev_max_backlog", "w") as f:
+            f.write("100000")
+        for i in range(N_PORTS):
+            run("ip", "link", "add", "s%d" % i, "type", "veth", "peer", "name", "p%d" % i)
+            for name in ("s%d" % i, "p%d" % i):
+                run("ip", "link", "set", name, "up")
+        for i in range(N_PORTS):
+            wait_for("carrier at s%d" % i, lambda i=i: "state UP" in run("ip", "link", "show", "s%d" % i))
+        self.raw = []
+        for i in range(N_PORTS):
+            s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+            s.bind(("s%d" % i, 0))
+            self.raw.append(s)
+
+    def close(self):
+        for child in self.children:
+            if child.poll() is None:
+                child.kill()
+                child.wait()
+        for s in self.raw:
+            s.close()
+        for i in range(N_PORTS):
+            run("ip", "link", "del", "s%d" % i, check=False)
+
+    def announce(self):
+        """Every receiver says a word, so that the switch knows where it is."""
+        for i in range(1, N_PORTS, 2):
+            frame = b"\xff" * 6 + bytes.fromhex(mac(i).replace(":", "")) + b"\x88\xb6" + b"\0" * 46
+            self.raw[i].send(frame)
+        self.settle()
+
+    def settle(self):
+        """Until what has been sent has been forwarded or dropped: nothing is waited for that may not come."""
+        time.sleep(0.1)
+
+    def child(self, *words):
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        self.children.append(process)
+        return process
+
+    def stream(self):
+        """A number that no stream has had: its source addresses are new."""
+        self.next_stream += 1
+        return self.next_stream - 1
+
+    def start_sink(self, device, stream, flows, per_flow, seconds, idle_ms):
+        ready = os.path.join(RUN, "ready")
+        with contextlib.suppress(OSError):
+            os.unlink(ready)
+        process = self.child(self.sink, "--device", device, "--stream", str(stream), "--flows", str(flows),
+                             "--per-flow", str(per_flow), "--idle-ms", str(idle_ms), "--duration", str(seconds),
+                             "--ready", ready)
+        wait_for("flowsink", lambda: os.path.exists(ready) or process.poll() is not None)
+        return process
+
+    def start_gen(self, port, stream, flows, rate=None, cpu=None, seconds=60, per_flow=1):
+        words = [self.gen, "--device", "s%d" % port, "--stream", str(stream), "--flows", str(flows),
+                 "--per-flow", str(per_flow), "--dst", mac(port + 1)]
+        words += ["--burst"] if rate is None else ["--rate", "%d" % max(rate, 1)]
+        words += ["--duration", "%d" % seconds]
+        if cpu is not None:
+            words += ["--cpu", str(cpu)]
+        return self.child(*words)
+
+    def finish(self, process, seconds):
+        """What a tool has said when it has ended."""
+        try:
+            out = process.communicate(timeout=seconds)[0]
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            raise BenchError("%s did not end" % process.args[0])
+        self.children.remove(process)
+        # A device or the receiver's socket had no room for all: the figures tell, and what they prove is less.
+        if process.returncode not in (0, 1, 3, -signal.SIGTERM) or not out.strip():
+            raise BenchError("%s: status %d" % (" ".join(process.args), process.returncode))
+        ret = pairs(out)
+        for key in ("dev_dropped", "sink_dropped", "backlog_dropped", "refused"):
+            if ret.get(key):
+                self.note("%s: %s=%d" % (os.path.basename(process.args[0]), key, ret[key]))
+        return ret
+
+    def note(self, text):
+        """What casts doubt on a figure is said with it."""
+        self.notes.append(text)
+
+    def send(self, flows, rate=None, port=0, cpu=None, idle_ms=3000, per_flow=1, sent=None):
+        """FLOWS new flows from sPORT to the receiver next to it, at RATE a second or at once.  SENT() is called when
+        they have been sent.  Returns what the generator and the receiver said."""
+        # If nothing at all comes, or no end.
+        seconds = 30 + flows / min(rate or 500, 500)
+        stream = self.stream()
+        sink = self.start_sink("s%d" % (port + 1), stream, flows, per_flow, int(seconds), idle_ms)
+        gen = self.finish(self.start_gen(port, stream, flows, rate, cpu, seconds, per_flow), seconds + 60)
+        if sent:
+            sent()
+        return gen, self.finish(sink, seconds + 60)
