@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "lib/base/counter.h"
@@ -43,7 +44,19 @@ void channel_close(struct channel *ch)
     }
 }
 
-uint64_t channel_drops(const struct channel *ch) { return dpif_channel_drops(ch->dpif, ch->fd); }
+void channel_set_rcvbuf(struct channel *ch, size_t rcvbuf)
+{
+    int error = dpif_channel_set_rcvbuf(ch->dpif, ch->fd, rcvbuf);
+    if (error) {
+        log_warn_rl(1, "cannot make a receive queue %zu bytes long (%s)", rcvbuf, strerror(-error));
+    }
+}
+
+uint64_t channel_drops(struct channel *ch)
+{
+    ch->n_drops += (uint32_t) (dpif_channel_drops(ch->dpif, ch->fd) - ch->n_drops);
+    return ch->n_drops;
+}
 
 int rxbuf_init(struct rxbuf *rx)
 {

@@ -30,13 +30,19 @@ struct channel {
     unsigned int owner;  /* Handler that is to read it: main's view, which runs ahead of 'reader'. */
     unsigned int reader; /* Handler that does read it.  Atomic: stored with release by the reader that hands the
                           * channel over, loaded with acquire by the one that takes it. */
+    uint64_t n_drops;    /* As of the last channel_drops(). */
 };
 
 /* Opens a channel of DPIF with a receive buffer of RCVBUF bytes.  Returns 0 or -errno. */
 int channel_open(struct dpif *dpif, odp_port_t port, size_t rcvbuf, struct channel **ret_channel);
 void channel_close(struct channel *ch); /* Accepts NULL. */
-/* Upcalls that the kernel dropped on CH for want of room. */
-uint64_t channel_drops(const struct channel *ch);
+/* Changes the length of CH's queue, while it is read or not; see dpif_channel_set_rcvbuf().  A failure is logged: it
+ * keeps the length that it had. */
+void channel_set_rcvbuf(struct channel *ch, size_t rcvbuf);
+/* Upcalls that the kernel dropped on CH for want of room, since it was opened.  Exact, as long as it is asked before
+ * 2^32 more have been dropped: the kernel counts in 32 bits, 'n_drops' in 64.  One thread at a time: see
+ * dispatch-loss.c. */
+uint64_t channel_drops(struct channel *ch);
 
 struct rxbuf {
     char *slots; /* N_RX * RX_SLOT_SIZE. */

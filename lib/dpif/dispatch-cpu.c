@@ -1,19 +1,24 @@
 /* Dispatch per CPU (Linux 5.15 and later): the kernel sends each upcall to the port id that it holds for the CPU on
  * which the packet came up.
  *
- * There is one channel a handler.  The kernel holds an array of port ids, indexed by CPU number, which it replaces as
- * a whole, under RCU.  Ours has an entry for every CPU number that the machine can ever have ("possible"), so CPU
- * hot-add and numbers with holes need nothing; placement (lib/io/placement.h) says which handler serves
- * which CPU.  Ports do not matter here: they are added with port id 0. */
+ * There is one channel a handler.  The kernel holds an array of port ids, indexed by CPU number, which it replaces as a
+ * whole, under RCU.  Ours has an entry for every CPU number that the machine can ever have ("possible"), so CPU hot-add
+ * and numbers with holes need nothing; placement (lib/io/placement.h) says which handler serves which CPU.  Ports do
+ * not matter here: they are added with port id 0.
+ *
+ * When the process's CPUs change, a CPU may get another handler.  Both channels go on being read, so nothing is
+ * lost; the upcalls that wait in the old channel and later ones in the new may overtake each other, once. */
 #include <config.h>
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/log.h"
 #include "lib/base/util.h"
 #include "lib/dpif/channel.h"
 #include "lib/dpif/dispatch-provider.h"
+#include "lib/io/affinity.h"
 #include "lib/io/placement.h"
 
 LOG_MODULE(dispatch_cpu);
@@ -24,22 +29,45 @@ LOG_MODULE(dispatch_cpu);
 struct dispatch_cpu {
     struct dispatch up;
     struct channel *by_handler[DISPATCH_MAX_HANDLERS];
+    struct placement placement; /* As the kernel was told; no CPUs: not yet. */
 };
+
+_Static_assert(DISPATCH_MAX_HANDLERS <= PLACEMENT_MAX_HANDLERS, "placement has room for all handlers");
 
 static struct dispatch_cpu *dispatch_cpu_cast(struct dispatch *d) { return CONTAINER_OF(d, struct dispatch_cpu, up); }
 
 /* Tells the kernel the port id of the handler of each CPU. */
+static int tell(struct dispatch_cpu *dc, const struct placement *p)
+{
+    uint32_t *pids = xcalloc(p->n_cpus, sizeof *pids);
+    for (unsigned int cpu = 0; cpu < p->n_cpus; cpu++) {
+        pids[cpu] = dc->by_handler[p->handler[cpu]]->pid;
+    }
+    int error = dpif_set_dispatch(dc->up.session, DPIF_DISPATCH_PER_CPU, pids, p->n_cpus);
+    free(pids);
+    if (!error) {
+        dc->placement = *p;
+    }
+    return error;
+}
+
 static int dispatch_cpu_publish(struct dispatch *d)
 {
+    struct placement p;
+    placement_make(affinity_machine(), d->n_handlers, &p);
+    return tell(dispatch_cpu_cast(d), &p);
+}
+
+static int dispatch_cpu_place(struct dispatch *d)
+{
     struct dispatch_cpu *dc = dispatch_cpu_cast(d);
-    unsigned int n_cpus = placement_n_possible_cpus();
-    uint32_t *pids = xcalloc(n_cpus, sizeof *pids);
-    for (unsigned int cpu = 0; cpu < n_cpus; cpu++) {
-        pids[cpu] = dc->by_handler[placement_handler_of_cpu(cpu, dc->up.n_handlers)]->pid;
+    struct placement p;
+
+    placement_make(affinity_machine(), d->n_handlers, &p);
+    if (p.n_cpus == dc->placement.n_cpus && !memcmp(p.handler, dc->placement.handler, sizeof p.handler)) {
+        return 0;
     }
-    int error = dpif_set_dispatch(dc->up.session, DPIF_DISPATCH_PER_CPU, pids, n_cpus);
-    free(pids);
-    return error;
+    return tell(dc, &p);
 }
 
 static int channels_grow(struct dispatch_cpu *dc, unsigned int old)
@@ -110,6 +138,8 @@ const struct dispatch_ops dispatch_cpu_ops = {
     .struct_size = sizeof(struct dispatch_cpu),
     .open = dispatch_cpu_open,
     .publish = dispatch_cpu_publish,
+    .assert_mode = dispatch_cpu_publish,
+    .place = dispatch_cpu_place,
     .close = dispatch_cpu_close,
     .port_prepare = dispatch_cpu_port_prepare,
     .port_commit = dispatch_cpu_port_commit,

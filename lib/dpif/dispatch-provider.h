@@ -35,8 +35,14 @@ struct dispatch {
     unsigned int n_handlers;      /* That get channels. */
     unsigned int n_made;          /* Made so far; those from n_handlers up are ending. */
     struct dispatch_handler *handlers[DISPATCH_MAX_HANDLERS];
-    struct channel **channels; /* All that are not retired; main's. */
+
+    /* All channels that are not retired.  Main's, which changes them under 'list_lock' and reads them without; others
+     * read them under it.  Handlers do not.  Losses: dispatch-loss.c. */
+    struct lock list_lock; /* Rank IO; never taken together with another one of that rank. */
+    struct channel **channels;
     size_t n_channels, allocated_channels;
+    uint64_t retired_loss;   /* Atomic: of channels that are no longer in the list. */
+    uint64_t inherited_loss; /* As much of the total as another dispatch has taken over; main's. */
 };
 
 struct dispatch_ops {
@@ -48,6 +54,10 @@ struct dispatch_ops {
     int (*open)(struct dispatch *, const odp_port_t *ports, size_t n_ports);
     /* Tells the kernel. */
     int (*publish)(struct dispatch *);
+    /* The process's CPUs have changed: tells the kernel what follows from that.  NULL: nothing does. */
+    int (*place)(struct dispatch *);
+    /* The kernel has been told another mode, but knows our port ids. */
+    int (*assert_mode)(struct dispatch *);
     void (*close)(struct dispatch *);
     int (*port_prepare)(struct dispatch *, struct dispatch_port *);
     int (*port_commit)(struct dispatch *, struct dispatch_port *, odp_port_t);
@@ -65,6 +75,10 @@ extern const struct dispatch_ops dispatch_cpu_ops;
 int dispatch_attach(struct dispatch *d, struct channel *ch, unsigned int owner);
 /* Takes CH out of the list; its owner drains and closes it.  The kernel no longer sends to it. */
 void dispatch_retire(struct dispatch *d, struct channel *ch);
+/* CH has just been taken out of the list, and 'list_lock' is held: its losses until now become the dispatch's. */
+void dispatch_loss_retire(struct dispatch *d, struct channel *ch);
+/* Closes CH, which is retired; its losses since then become the dispatch's.  Any thread. */
+void dispatch_loss_close(struct dispatch *d, struct channel *ch);
 /* Hands CH over to handler TO. */
 void dispatch_move(struct dispatch *d, struct channel *ch, unsigned int to);
 

@@ -66,16 +66,16 @@ err_free:
 }
 
 /* The handler's thread has ended and has carried out all its commands. */
-static void handler_free(struct dispatch_handler *h)
+static void handler_free(struct dispatch *d, struct dispatch_handler *h)
 {
     for (size_t i = 0; i < h->n_retiring; i++) {
-        channel_close(h->retiring[i]);
+        dispatch_loss_close(d, h->retiring[i]);
     }
     free(h->retiring);
     for (struct dispatch_command *c = h->commands, *next; c; c = next) {
         next = c->next;
         if (c->type == COMMAND_RETIRE) {
-            channel_close(c->channel); /* Only when no thread ever served H. */
+            dispatch_loss_close(d, c->channel); /* Only when no thread ever served H. */
         }
         free(c);
     }
@@ -100,7 +100,7 @@ static int handlers_grow(struct dispatch *d, unsigned int n)
 void dispatch_trim(struct dispatch *d)
 {
     while (d->n_made > d->n_handlers) {
-        handler_free(d->handlers[--d->n_made]);
+        handler_free(d, d->handlers[--d->n_made]);
         d->handlers[d->n_made] = NULL;
     }
 }
@@ -128,6 +128,7 @@ int dispatch_prepare(struct dpif *dpif, struct dpif_session *session, enum dpif_
     d->dpif = dpif;
     d->session = session;
     d->n_handlers = n_handlers;
+    lock_init(&d->list_lock, RANK_IO);
     int error = handlers_grow(d, n_handlers);
     if (!error) {
         error = ops->open(d, ports, n_ports);
@@ -141,6 +142,8 @@ int dispatch_prepare(struct dpif *dpif, struct dpif_session *session, enum dpif_
 }
 
 int dispatch_publish(struct dispatch *d) { return d->ops->publish(d); }
+int dispatch_assert(struct dispatch *d) { return d->ops->assert_mode(d); }
+int dispatch_place(struct dispatch *d) { return d->ops->place ? d->ops->place(d) : 0; }
 
 int dispatch_open(struct dpif *dpif, struct dpif_session *session, enum dpif_dispatch mode, unsigned int n_handlers,
                   const odp_port_t *ports, size_t n_ports, struct dispatch **ret_dispatch)
@@ -171,6 +174,7 @@ void dispatch_close(struct dispatch *d)
     free(d->channels);
     d->n_handlers = 0;
     dispatch_trim(d);
+    lock_uninit(&d->list_lock);
     free(d);
 }
 
@@ -224,10 +228,6 @@ void dispatch_port_del(struct dispatch *d, odp_port_t no) { d->ops->port_del(d, 
 
 int dispatch_attach(struct dispatch *d, struct channel *ch, unsigned int owner)
 {
-    if (d->n_channels == d->allocated_channels) {
-        d->allocated_channels = d->allocated_channels ? 2 * d->allocated_channels : 16;
-        d->channels = xrealloc(d->channels, d->allocated_channels * sizeof *d->channels);
-    }
     /* Before the descriptor is in the set: from then on the handler may look at the channel. */
     ch->owner = owner;
     __atomic_store_n(&ch->reader, owner, __ATOMIC_RELEASE);
@@ -235,7 +235,13 @@ int dispatch_attach(struct dispatch *d, struct channel *ch, unsigned int owner)
     if (epoll_ctl(d->handlers[owner]->epoll_fd, EPOLL_CTL_ADD, ch->fd, &event) < 0) {
         return -errno;
     }
+    lock_acquire(&d->list_lock);
+    if (d->n_channels == d->allocated_channels) {
+        d->allocated_channels = d->allocated_channels ? 2 * d->allocated_channels : 16;
+        d->channels = xrealloc(d->channels, d->allocated_channels * sizeof *d->channels);
+    }
     d->channels[d->n_channels++] = ch;
+    lock_release(&d->list_lock);
     return 0;
 }
 
@@ -247,7 +253,8 @@ static void command_push(struct dispatch *d, unsigned int h, enum dispatch_comma
 
     *c = (struct dispatch_command) { .type = type, .channel = ch, .to = to };
     lock_acquire(&handler->lock);
-    *handler->commands_tail = c;
+    /* Atomic as in commands_run(): dispatch_wait() looks at the head without the lock. */
+    __atomic_store_n(handler->commands_tail, c, __ATOMIC_RELAXED);
     handler->commands_tail = &c->next;
     lock_release(&handler->lock);
     wakeup_set(&handler->wakeup);
@@ -255,12 +262,15 @@ static void command_push(struct dispatch *d, unsigned int h, enum dispatch_comma
 
 void dispatch_retire(struct dispatch *d, struct channel *ch)
 {
+    lock_acquire(&d->list_lock);
     for (size_t i = 0; i < d->n_channels; i++) {
         if (d->channels[i] == ch) {
             d->channels[i] = d->channels[--d->n_channels];
             break;
         }
     }
+    dispatch_loss_retire(d, ch);
+    lock_release(&d->list_lock);
     COUNTER_INC(dispatch_retire);
     command_push(d, ch->owner, COMMAND_RETIRE, ch, 0);
 }
@@ -269,7 +279,9 @@ void dispatch_move(struct dispatch *d, struct channel *ch, unsigned int to)
 {
     unsigned int from = ch->owner;
     if (from != to) {
+        lock_acquire(&d->list_lock);
         ch->owner = to;
+        lock_release(&d->list_lock);
         COUNTER_INC(dispatch_move);
         command_push(d, from, COMMAND_MOVE, ch, to);
     }
@@ -323,7 +335,7 @@ static bool handler_move(struct dispatch *d, struct dispatch_handler *h, struct 
 static void command_keep(struct dispatch_handler *h, struct dispatch_command *c)
 {
     lock_acquire(&h->lock);
-    *h->commands_tail = c;
+    __atomic_store_n(h->commands_tail, c, __ATOMIC_RELAXED);
     h->commands_tail = &c->next;
     lock_release(&h->lock);
 }
@@ -338,7 +350,7 @@ static bool commands_run(struct dispatch *d, unsigned int id)
 
     lock_acquire(&h->lock);
     todo = h->commands;
-    h->commands = NULL;
+    __atomic_store_n(&h->commands, NULL, __ATOMIC_RELAXED);
     h->commands_tail = &h->commands;
     lock_release(&h->lock);
 
@@ -368,7 +380,7 @@ static bool commands_run(struct dispatch *d, unsigned int id)
 }
 
 /* Puts retiring channels that still hold something into READY; closes those that do not. */
-static int retiring_run(struct dispatch_handler *h, struct channel *ready[], int max)
+static int retiring_run(struct dispatch *d, struct dispatch_handler *h, struct channel *ready[], int max)
 {
     int n = 0;
     size_t i = 0;
@@ -377,7 +389,7 @@ static int retiring_run(struct dispatch_handler *h, struct channel *ready[], int
         if (poll(&pfd, 1, 0) > 0 && pfd.revents & POLLIN) {
             ready[n++] = h->retiring[i++];
         } else {
-            channel_close(h->retiring[i]);
+            dispatch_loss_close(d, h->retiring[i]);
             h->retiring[i] = h->retiring[--h->n_retiring];
         }
     }
@@ -393,7 +405,7 @@ int dispatch_wait(struct dispatch *d, unsigned int id, struct channel *ready[], 
     if (unlikely(__atomic_load_n(&h->commands, __ATOMIC_RELAXED) != NULL)) {
         commands_run(d, id);
     }
-    int n_ready = unlikely(h->n_retiring) ? retiring_run(h, ready, max) : 0;
+    int n_ready = unlikely(h->n_retiring) ? retiring_run(d, h, ready, max) : 0;
     if (n_ready) {
         timeout_ms = 0;
     }
@@ -421,6 +433,14 @@ int dispatch_wait(struct dispatch *d, unsigned int id, struct channel *ready[], 
 
 void dispatch_wake(struct dispatch *d, unsigned int h) { wakeup_set(&d->handlers[h]->wakeup); }
 
+void dispatch_pause(struct dispatch *d, unsigned int id, int timeout_ms)
+{
+    struct wakeup *w = &d->handlers[id]->wakeup;
+    struct pollfd pfd = { .fd = w->fd, .events = POLLIN };
+    poll(&pfd, 1, timeout_ms);
+    wakeup_clear(w);
+}
+
 void dispatch_drain(struct dispatch *d, unsigned int id, unsigned int (*read)(struct channel *, void *aux), void *aux)
 {
     struct dispatch_handler *h = d->handlers[id];
@@ -428,12 +448,10 @@ void dispatch_drain(struct dispatch *d, unsigned int id, unsigned int (*read)(st
 
     /* Commands may wait for a colleague to hand a channel over, which takes it one batch at most. */
     while (commands_run(d, id)) {
-        struct pollfd pfd = { .fd = h->wakeup.fd, .events = POLLIN };
-        poll(&pfd, 1, 100); /* Not for ever: a hand-over of its own may have failed, and is tried again. */
-        wakeup_clear(&h->wakeup);
+        dispatch_pause(d, id, 100); /* Not for ever: a hand-over of its own may have failed, and is tried again. */
     }
     int n;
-    while ((n = retiring_run(h, ready, MAX_EVENTS)) > 0) {
+    while ((n = retiring_run(d, h, ready, MAX_EVENTS)) > 0) {
         for (int i = 0; i < n; i++) {
             while (read(ready[i], aux)) {
                 continue;

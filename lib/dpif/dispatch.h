@@ -18,6 +18,8 @@
  * no event of an earlier wait.  So an event never outlives its channel, and a channel has one reader at any time: in
  * MOVE the old owner removes it from its epoll set, then adds it to the new owner's.
  *
+ * Losses may be asked for by any thread: dispatch-loss.c says how.
+ *
  * Make before break.  A channel retires after (1) the kernel was told the new port ids, (2) a kernel grace
  * period, after which no upcall can be on its way to the old one, (3) its owner has read it empty. */
 #ifndef DPIF_DISPATCH_H
@@ -57,6 +59,11 @@ const char *dispatch_mode_name(enum dpif_dispatch mode); /* "per-cpu dispatch mo
 int dispatch_grow(struct dispatch *d, unsigned int n_handlers);
 int dispatch_resize(struct dispatch *d, unsigned int n_handlers);
 void dispatch_trim(struct dispatch *d);
+/* The CPUs that the process may use have changed, its handlers' count not: tells the kernel which handler serves which CPU
+ * now, if that has changed.  0 or -errno, and then all is as before. */
+int dispatch_place(struct dispatch *d);
+/* Tells the kernel once more how to dispatch: another program has told it otherwise.  0 or -errno. */
+int dispatch_assert(struct dispatch *d);
 
 /* A port's life.  prepare() gives the port id to pass to dpif_port_add(); then commit() with the number, or abort().
  * adopt() is for a port that is in the datapath already. */
@@ -76,8 +83,28 @@ void dispatch_port_del(struct dispatch *d, odp_port_t no);
 int dispatch_wait(struct dispatch *d, unsigned int h, struct channel *ready[], int max, int timeout_ms);
 /* Wakes handler H out of dispatch_wait().  Any thread. */
 void dispatch_wake(struct dispatch *d, unsigned int h);
+/* Handler H, which ends, waits until it is woken, or TIMEOUT_MS. */
+void dispatch_pause(struct dispatch *d, unsigned int h, int timeout_ms);
 /* Calls READ for each channel that H owns until it is empty, within bounds.  For a handler that ends. */
 void dispatch_drain(struct dispatch *d, unsigned int h, unsigned int (*read)(struct channel *, void *aux), void *aux);
+
+/* Upcalls that the kernel dropped because the queue of a channel was full, exactly. */
+struct dispatch_loss {
+    odp_port_t port;      /* Per port: whose upcalls they were.  Else ODPP_NONE. */
+    unsigned int handler; /* That the channel belongs to. */
+    uint64_t n;
+};
+/* The sum over all channels that there are or ever were: it never goes down.  *RET_RETIRED gets the part of it that
+ * belongs to channels which are no more.  *RET_LOSSES gets an array of *RET_N, to be freed: what each channel that is
+ * there has lost, 0 included, in no order. RET_LOSSES (then RET_N is not used) and RET_RETIRED may be NULL.  One system
+ * call a channel.
+ *
+ * Any thread, with no lock of rank IO or above held; D must not be closed meanwhile.  The kernel counts in 32 bits: ask
+ * before 2^32 more upcalls can have been lost on one channel. */
+uint64_t dispatch_get_loss(struct dispatch *d, struct dispatch_loss **ret_losses, size_t *ret_n, uint64_t *ret_retired);
+/* Makes what OLD has lost until now part of D's losses, once: for main, when D takes OLD's place, and again just before
+ * OLD is closed, for what was lost in between. */
+void dispatch_inherit_loss(struct dispatch *d, struct dispatch *old);
 
 /* Waits until no upcall can be on its way to a port id that the kernel has been told to forget.  Main only. */
 void dispatch_kernel_grace_period(void);

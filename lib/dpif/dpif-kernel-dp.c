@@ -216,6 +216,15 @@ int kernel_destroy(struct dpif_session *session)
     return kernel_transact(s, &b, NULL, NULL);
 }
 
+/* See dpif-kernel.h. */
+bool kernel_dp_features_differ(const struct dpif_kernel *k, const struct nlmsghdr *nlh)
+{
+    struct dp_info info;
+    uint32_t ours = __atomic_load_n(&k->features, __ATOMIC_RELAXED);
+    return ours && !dp_parse(nlh, &info) && info.dp_ifindex == k->dp_ifindex && info.features != ours &&
+           ((const struct kernel_header *) nlh)->genl.cmd != OVS_DP_CMD_DEL;
+}
+
 /* See dpif_set_dispatch() in dpif.h.  -EINVAL: per CPU with no port id; -EOPNOTSUPP: the kernel cannot. */
 int kernel_set_dispatch(struct dpif_session *session, enum dpif_dispatch mode, const uint32_t *pids, size_t n_pids)
 {
@@ -229,17 +238,23 @@ int kernel_set_dispatch(struct dpif_session *session, enum dpif_dispatch mode, c
     dp_begin(s, &b, 0, OVS_DP_CMD_SET);
     switch (mode) {
     case DPIF_DISPATCH_PER_PORT:
-        attrbuf_put_u32(&b, OVS_DP_ATTR_USER_FEATURES, features | OVS_DP_F_VPORT_PIDS);
+        features |= OVS_DP_F_VPORT_PIDS;
+        attrbuf_put_u32(&b, OVS_DP_ATTR_USER_FEATURES, features);
         break;
     case DPIF_DISPATCH_PER_CPU:
         if (!n_pids) {
             return -EINVAL;
         }
-        attrbuf_put_u32(&b, OVS_DP_ATTR_USER_FEATURES, features | OVS_DP_F_DISPATCH_UPCALL_PER_CPU);
+        features |= OVS_DP_F_DISPATCH_UPCALL_PER_CPU;
+        attrbuf_put_u32(&b, OVS_DP_ATTR_USER_FEATURES, features);
         attrbuf_put(&b, OVS_DP_ATTR_PER_CPU_PIDS, pids, n_pids * sizeof *pids);
         break;
     }
-    return kernel_transact(s, &b, NULL, NULL);
+    int error = kernel_transact(s, &b, NULL, NULL);
+    if (!error) {
+        __atomic_store_n(&kernel_session_dpif(s)->features, features, __ATOMIC_RELAXED);
+    }
+    return error;
 }
 
 struct enumeration {

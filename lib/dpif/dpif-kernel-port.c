@@ -270,6 +270,9 @@ static void port_event(const struct dpif_kernel *k, const struct nlmsghdr *nlh, 
     enum dpif_port_event event;
     struct dpif_port port;
     int dp_ifindex;
+    if (nlh->nlmsg_type == k->dp_family && kernel_dp_features_differ(k, nlh)) {
+        cb(DPIF_PORT_EVENT_DISPATCH, NULL, aux);
+    }
     if (nlh->nlmsg_type != k->vport_family) {
         return;
     }

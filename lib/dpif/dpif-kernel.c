@@ -114,14 +114,14 @@ static const char *kernel_session_error(const struct dpif_session *session)
 /* Finds the numbers of the module's families and opens the socket for port events.  -ENOENT: there is no module. */
 static int resolve(struct dpif_kernel *k, char **ret_error)
 {
-    uint32_t group = 0;
+    uint32_t group = 0, dp_group = 0;
     const char *family = OVS_DATAPATH_FAMILY;
     int error = nl_sock_open(NETLINK_GENERIC, EVENTS_RCVBUF, &k->events);
     if (error) {
         *ret_error = xasprintf("cannot open a netlink socket: %s", strerror(-error));
         return error;
     }
-    error = nl_genl_resolve(k->events, family, NULL, &k->dp_family, NULL);
+    error = nl_genl_resolve(k->events, family, OVS_DATAPATH_MCGROUP, &k->dp_family, &dp_group);
     if (!error) {
         family = OVS_FLOW_FAMILY;
         error = nl_genl_resolve(k->events, family, NULL, &k->flow_family, NULL);
@@ -142,8 +142,12 @@ static int resolve(struct dpif_kernel *k, char **ret_error)
         *ret_error = xasprintf("cannot resolve generic netlink family %s: %s", family, strerror(-error));
     } else {
         error = nl_sock_join(k->events, group);
+        if (!error) {
+            error = nl_sock_join(k->events, dp_group);
+        }
         if (error) {
-            *ret_error = xasprintf("cannot join multicast group %s: %s", OVS_VPORT_MCGROUP, strerror(-error));
+            *ret_error = xasprintf("cannot join multicast groups %s and %s: %s", OVS_VPORT_MCGROUP, OVS_DATAPATH_MCGROUP,
+                                   strerror(-error));
         }
     }
     return error;
@@ -211,6 +215,12 @@ static int kernel_channel_open(struct dpif *dpif, size_t rcvbuf, int *ret_fd, ui
 
 static void kernel_channel_close(struct dpif *dpif, int fd, uint32_t pid) { close(fd); }
 
+/* See dpif_channel_set_rcvbuf() in dpif.h. */
+static int kernel_channel_set_rcvbuf(struct dpif *dpif, int fd, size_t rcvbuf)
+{
+    return nl_fd_set_rcvbuf(fd, rcvbuf);
+}
+
 /* See dpif_channel_drops() in dpif.h.  The kernel counts in 32 bits and wraps around. */
 static uint64_t kernel_channel_drops(struct dpif *dpif, int fd)
 {
@@ -253,6 +263,7 @@ const struct dpif_ops dpif_kernel_ops = {
     .flow_dump_next = kernel_flow_dump_next,
     .channel_open = kernel_channel_open,
     .channel_close = kernel_channel_close,
+    .channel_set_rcvbuf = kernel_channel_set_rcvbuf,
     .channel_drops = kernel_channel_drops,
     .upcall_parse = kernel_upcall_parse,
 };

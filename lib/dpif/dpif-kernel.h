@@ -18,7 +18,8 @@ struct dpif_kernel {
     /* Immutable after open. */
     int dp_ifindex;
     uint16_t dp_family, vport_family, flow_family, packet_family;
-    struct nl_sock *events; /* Member of the ports' multicast group; used by one thread, the caller of port_poll. */
+    struct nl_sock *events; /* Member of the groups of ports and datapaths; used by one thread, the caller of port_poll. */
+    uint32_t features;      /* Atomic: the feature word that was last set for dispatch; 0: none yet. */
     struct nl_sock *spare_dump_sock; /* Of the last flow dump that was read to its end; NULL: none.  Atomic. */
 };
 
@@ -82,6 +83,8 @@ int kernel_port_query(struct dpif_session *s, const char *name, odp_port_t no, s
 int kernel_port_set_pid(struct dpif_session *s, odp_port_t no, uint32_t upcall_pid);
 int kernel_port_dump(struct dpif_session *s, dpif_port_cb *cb, void *aux);
 int kernel_port_events_fd(struct dpif *dpif);
+/* Whether NLH, a message of the datapath family, says that datapath K has other features than we have set. */
+bool kernel_dp_features_differ(const struct dpif_kernel *k, const struct nlmsghdr *nlh);
 int kernel_port_poll(struct dpif *dpif, dpif_port_event_cb *cb, void *aux);
 
 /* dpif-kernel-flow.c */

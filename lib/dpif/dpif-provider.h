@@ -57,6 +57,7 @@ struct dpif_ops {
 
     int (*channel_open)(struct dpif *, size_t rcvbuf, int *ret_fd, uint32_t *ret_pid);
     void (*channel_close)(struct dpif *, int fd, uint32_t pid);
+    int (*channel_set_rcvbuf)(struct dpif *, int fd, size_t rcvbuf);
     uint64_t (*channel_drops)(struct dpif *, int fd);
     int (*upcall_parse)(const struct dpif *, const void *msg, size_t len, struct dpif_upcall *);
 };

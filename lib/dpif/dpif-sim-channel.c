@@ -184,18 +184,23 @@ int sim_channel_send(struct sim_dp *dp, uint32_t pid, const struct sim_upcall *u
     return 0;
 }
 
-int sim_dpif_channel_open(struct dpif *dpif, size_t rcvbuf, int *ret_fd, uint32_t *ret_pid)
+/* The limit that counts is 'rcvbuf', in the accounts above; that of the socket TX must be no tighter. */
+static void set_sndbuf(int tx, size_t rcvbuf)
 {
     int sndbuf = MIN(MAX(rcvbuf, (size_t) SIM_SNDBUF_MIN), (size_t) INT32_MAX / 4);
+    if (setsockopt(tx, SOL_SOCKET, SO_SNDBUFFORCE, &sndbuf, sizeof sndbuf) < 0) {
+        setsockopt(tx, SOL_SOCKET, SO_SNDBUF, &sndbuf, sizeof sndbuf);
+    }
+}
+
+int sim_dpif_channel_open(struct dpif *dpif, size_t rcvbuf, int *ret_fd, uint32_t *ret_pid)
+{
     int fds[2];
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) < 0) {
         return -errno;
     }
-    /* The limit that counts is 'rcvbuf', in the accounts above; the socket's own must be no tighter. */
-    if (setsockopt(fds[1], SOL_SOCKET, SO_SNDBUFFORCE, &sndbuf, sizeof sndbuf) < 0) {
-        setsockopt(fds[1], SOL_SOCKET, SO_SNDBUF, &sndbuf, sizeof sndbuf);
-    }
+    set_sndbuf(fds[1], rcvbuf);
     struct sim_channel *ch = xzalloc(sizeof *ch);
     ch->fd = fds[0];
     ch->tx = fds[1];
@@ -230,6 +235,21 @@ void sim_dpif_channel_close(struct dpif *dpif, int fd, uint32_t pid)
         free(ch->lens);
         free(ch);
     }
+}
+
+int sim_dpif_channel_set_rcvbuf(struct dpif *dpif, int fd, size_t rcvbuf)
+{
+    int error = -EBADF;
+
+    lock_acquire(&sim_lock);
+    struct sim_channel *ch = sim_channel_by_fd(fd);
+    if (ch) {
+        ch->rcvbuf = rcvbuf;
+        set_sndbuf(ch->tx, rcvbuf);
+        error = 0;
+    }
+    lock_release(&sim_lock);
+    return error;
 }
 
 uint64_t sim_dpif_channel_drops(struct dpif *dpif, int fd)

@@ -204,6 +204,7 @@ struct sim_upcall {
 int sim_channel_send(struct sim_dp *dp, uint32_t pid, const struct sim_upcall *u) REQUIRES(sim_lock);
 int sim_dpif_channel_open(struct dpif *, size_t rcvbuf, int *ret_fd, uint32_t *ret_pid);
 void sim_dpif_channel_close(struct dpif *, int fd, uint32_t pid);
+int sim_dpif_channel_set_rcvbuf(struct dpif *, int fd, size_t rcvbuf);
 uint64_t sim_dpif_channel_drops(struct dpif *, int fd);
 int sim_dpif_upcall_parse(const struct dpif *, const void *msg, size_t len, struct dpif_upcall *);
 

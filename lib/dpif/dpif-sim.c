@@ -498,6 +498,7 @@ const struct dpif_ops dpif_sim_ops = {
     .flow_dump_next = sim_dpif_flow_dump_next,
     .channel_open = sim_dpif_channel_open,
     .channel_close = sim_dpif_channel_close,
+    .channel_set_rcvbuf = sim_dpif_channel_set_rcvbuf,
     .channel_drops = sim_dpif_channel_drops,
     .upcall_parse = sim_dpif_upcall_parse,
 };

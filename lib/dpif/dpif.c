@@ -251,6 +251,12 @@ int dpif_channel_open(struct dpif *dpif, size_t rcvbuf, int *ret_fd, uint32_t *r
 void dpif_channel_close(struct dpif *dpif, int fd, uint32_t pid) { dpif->ops->channel_close(dpif, fd, pid); }
 
 /* See dpif.h. */
+int dpif_channel_set_rcvbuf(struct dpif *dpif, int fd, size_t rcvbuf)
+{
+    return dpif->ops->channel_set_rcvbuf(dpif, fd, rcvbuf);
+}
+
+/* See dpif.h. */
 uint64_t dpif_channel_drops(struct dpif *dpif, int fd) { return dpif->ops->channel_drops(dpif, fd); }
 
 /* See dpif.h. */

@@ -92,7 +92,14 @@ const char *dpif_session_error(const struct dpif_session *s);
 
 /* Port events.  FD becomes readable; dpif_port_poll() then calls CB once an event, with what the event says of the
  * port.  Returns 0 when there are no more, -ENOBUFS if events were lost: the caller then compares with a dump. */
-enum dpif_port_event { DPIF_PORT_EVENT_ADDED, DPIF_PORT_EVENT_CHANGED, DPIF_PORT_EVENT_DELETED };
+enum dpif_port_event {
+    DPIF_PORT_EVENT_ADDED,
+    DPIF_PORT_EVENT_CHANGED,
+    DPIF_PORT_EVENT_DELETED,
+    /* Of no port (PORT is NULL): another program has changed how upcalls are dispatched.  (Each ovs-dpctl command does: it sets the
+     * features that it would use itself, dispatch per CPU among them.) */
+    DPIF_PORT_EVENT_DISPATCH,
+};
 typedef void dpif_port_event_cb(enum dpif_port_event event, const struct dpif_port *port, void *aux);
 int dpif_port_events_fd(struct dpif *dpif);
 int dpif_port_poll(struct dpif *dpif, dpif_port_event_cb *cb, void *aux);
@@ -180,7 +187,11 @@ int dpif_flow_dump_next(struct dpif_flow_dump_thread *t, struct dpif_flow *flows
  * sets NETLINK_NO_ENOBUFS. */
 int dpif_channel_open(struct dpif *dpif, size_t rcvbuf, int *ret_fd, uint32_t *ret_pid);
 void dpif_channel_close(struct dpif *dpif, int fd, uint32_t pid);
-/* Upcalls that the kernel dropped for want of room in FD's queue, since it was opened. */
+/* Changes the length of FD's queue, which may be in use: any thread, while another one reads.  What is queued stays.
+ * The kernel compares what is queued with the length only when a further message arrives, so a queue that is now too
+ * full takes nothing, and counts it as dropped, until so much has been read; a longer one takes more at once. */
+int dpif_channel_set_rcvbuf(struct dpif *dpif, int fd, size_t rcvbuf);
+/* Upcalls that the kernel dropped for want of room in FD's queue, since it was opened, modulo 2^32. */
 uint64_t dpif_channel_drops(struct dpif *dpif, int fd);
 
 enum dpif_upcall_type { DPIF_UC_MISS, DPIF_UC_ACTION };

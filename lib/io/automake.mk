@@ -5,7 +5,9 @@ lib_libsluice_a_SOURCES += \
 	lib/io/daemon-pidfile.c \
 	lib/io/daemon-private.h \
 	lib/io/daemon-user.c \
+	lib/io/affinity.c lib/io/affinity.h \
 	lib/io/loop.c lib/io/loop.h \
+	lib/io/machine.c lib/io/machine.h \
 	lib/io/placement.c lib/io/placement.h \
 	lib/io/thread.c lib/io/thread.h \
 	lib/io/wakeup.c lib/io/wakeup.h

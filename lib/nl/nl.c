@@ -63,8 +63,8 @@ static int bind_any(int fd, uint32_t *ret_pid)
     return 0;
 }
 
-/* Makes FD's receive queue BYTES long, beyond the system's limit if we may. */
-static int set_rcvbuf(int fd, size_t bytes)
+/* See nl.h. */
+int nl_fd_set_rcvbuf(int fd, size_t bytes)
 {
     int value = MIN(bytes, (size_t) INT32_MAX);
     if (!setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &value, sizeof value) ||
@@ -82,7 +82,7 @@ int nl_sock_open(int protocol, size_t rcvbuf, struct nl_sock **ret_sock)
     if (fd < 0) {
         return -errno;
     }
-    int error = rcvbuf ? set_rcvbuf(fd, rcvbuf) : 0;
+    int error = rcvbuf ? nl_fd_set_rcvbuf(fd, rcvbuf) : 0;
     if (!error) {
         error = bind_any(fd, &pid);
     }

@@ -23,6 +23,9 @@ void nl_sock_close(struct nl_sock *sock); /* Accepts NULL. */
 int nl_sock_fd(const struct nl_sock *sock);
 /* Frees SOCK but leaves its descriptor open, and returns it: for who needs no more than that. */
 int nl_sock_detach(struct nl_sock *sock);
+/* Makes the receive queue of socket FD BYTES long, beyond the system's limit if we may (SO_RCVBUFFORCE, else
+ * SO_RCVBUF). */
+int nl_fd_set_rcvbuf(int fd, size_t bytes);
 uint32_t nl_sock_pid(const struct nl_sock *sock);
 uint32_t nl_sock_next_seq(struct nl_sock *sock,
                           uint32_t n); /* Reserves N sequence numbers, returns the first; never 0. */

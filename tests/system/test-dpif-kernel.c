@@ -335,6 +335,65 @@ static void test_a_full_channel_counts_its_drops_and_goes_on(void **state)
     dpif_channel_close(f->dpif, tiny, pid);
 }
 
+/* Sends COUNT frames that nobody knows, and returns how many the kernel lost. */
+static uint64_t lost_of(struct fixture *f, int count)
+{
+    struct dpif_stats before, after;
+    assert_int_equal(dpif_get_stats(f->s, &before), 0);
+    for (int i = 0; i < count; i++) {
+        send_frame(f->va_peer, 1000 + i);
+    }
+    assert_int_equal(dpif_get_stats(f->s, &after), 0);
+    return after.n_lost - before.n_lost;
+}
+
+/* Longer: at once there is room for more.  Shorter: what is queued stays, what comes is lost until enough has been
+ * read. */
+static void test_a_queue_becomes_longer_and_shorter_while_it_is_used(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t buf[1024], pid;
+    struct dpif_upcall uc;
+    int fd, n = 0;
+    assert_int_equal(dpif_channel_open(f->dpif, 8192, &fd, &pid), 0);
+    assert_int_equal(dpif_port_set_pid(f->s, f->va, pid), 0);
+    uint64_t lost = lost_of(f, 100);
+    assert_true(lost > 50 && lost < 100);
+    assert_int_equal(dpif_channel_set_rcvbuf(f->dpif, fd, 1024 * 1024), 0);
+    assert_int_equal(lost_of(f, 200), 0);
+    assert_int_equal(dpif_channel_set_rcvbuf(f->dpif, fd, 8192), 0);
+    assert_int_equal(lost_of(f, 10), 10);
+    assert_int_equal(dpif_channel_drops(f->dpif, fd), lost + 10);
+    for (uint64_t i = 0; i < 200 - lost; i++) {
+        assert_true(receive_upcall(f->dpif, fd, buf, sizeof buf, &uc, WAIT_MS));
+    }
+    assert_int_equal(lost_of(f, 10), 10);
+    while (receive_upcall(f->dpif, fd, buf, sizeof buf, &uc, 0)) {
+        n++;
+    }
+    assert_int_equal(n, 100);
+    assert_int_equal(lost_of(f, 1), 0);
+    dpif_channel_close(f->dpif, fd, pid);
+}
+
+/* The figures that lib/dpif/rcvbuf-budget.h states. */
+static void test_a_queue_of_4_mib_holds_6500_small_upcalls(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t pid;
+    int fd;
+    assert_int_equal(dpif_channel_open(f->dpif, 4 * 1024 * 1024, &fd, &pid), 0);
+    assert_int_equal(dpif_port_set_pid(f->s, f->va, pid), 0);
+    assert_int_equal(lost_of(f, 6500), 0);
+    assert_true(lost_of(f, 100) > 0);
+    dpif_channel_close(f->dpif, fd, pid);
+    assert_int_equal(dpif_channel_open(f->dpif, 128 * 1024, &fd, &pid), 0);
+    assert_int_equal(dpif_port_set_pid(f->s, f->va, pid), 0);
+    assert_int_equal(lost_of(f, 200), 0);
+    assert_true(lost_of(f, 20) > 0);
+    dpif_channel_close(f->dpif, fd, pid);
+}
+
 /* ---- Operations. ---- */
 
 static void test_a_mixed_batch_gives_each_its_result_in_one_system_call(void **state)
@@ -663,6 +722,8 @@ int main(int argc, char *argv[])
         TEST(per_cpu_upcalls_come_to_the_cpus_channel),
         TEST(action_upcalls_carry_userdata),
         TEST(a_full_channel_counts_its_drops_and_goes_on),
+        TEST(a_queue_becomes_longer_and_shorter_while_it_is_used),
+        TEST(a_queue_of_4_mib_holds_6500_small_upcalls),
         TEST(a_mixed_batch_gives_each_its_result_in_one_system_call),
         TEST(success_costs_two_system_calls),
         TEST(packets_of_all_lengths_arrive_whole),

@@ -289,6 +289,36 @@ static void test_full_channel_drops_what_does_not_fit_and_nothing_else(void **st
     chan_close(&ch);
 }
 
+static void test_a_queue_becomes_longer_and_shorter_while_it_is_used(void **state)
+{
+    struct chan ch;
+    chan_open(&ch, 2 * CHARGE);
+    port_add("p1", ch.pid);
+    for (int i = 0; i < 3; i++) {
+        inject(1, 0, udp(1, 2));
+    }
+    assert_int_equal(dpif_channel_drops(dpif, ch.fd), 1);
+    assert_int_equal(dpif_channel_set_rcvbuf(dpif, ch.fd, 1000 * CHARGE), 0);
+    for (int i = 0; i < 998; i++) {
+        inject(1, 0, udp(1, 2));
+    }
+    assert_int_equal(sim_channel_depth(dpif, ch.pid), 1000);
+    assert_int_equal(dpif_channel_drops(dpif, ch.fd), 1);
+    /* What is there stays; what comes finds no room until enough has been read. */
+    assert_int_equal(dpif_channel_set_rcvbuf(dpif, ch.fd, 5 * CHARGE), 0);
+    inject(1, 0, udp(1, 2));
+    assert_int_equal(dpif_channel_drops(dpif, ch.fd), 2);
+    assert_int_equal(chan_read(&ch, 995), 995);
+    inject(1, 0, udp(1, 2));
+    assert_int_equal(dpif_channel_drops(dpif, ch.fd), 3);
+    assert_int_equal(chan_read(&ch, 1), 1);
+    inject(1, 0, udp(1, 2));
+    assert_int_equal(dpif_channel_drops(dpif, ch.fd), 3);
+    assert_int_equal(chan_drain(&ch), 5);
+    chan_close(&ch);
+    assert_int_equal(dpif_channel_set_rcvbuf(dpif, ch.fd, CHARGE), -EBADF);
+}
+
 static void test_accounting_is_by_true_size(void **state)
 {
     struct chan ch;
@@ -375,6 +405,7 @@ int main(void)
         T(test_upcalls_to_pid_0_or_to_nobody_are_lost),
         T(test_per_cpu_dispatch_goes_by_cpu_and_wraps_around),
         T(test_full_channel_drops_what_does_not_fit_and_nothing_else),
+        T(test_a_queue_becomes_longer_and_shorter_while_it_is_used),
         T(test_accounting_is_by_true_size),
         T(test_large_buffer_holds_thousands),
         T(test_old_pids_deliver_for_a_while_when_the_kernel_is_slow),
