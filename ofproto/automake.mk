@@ -3,8 +3,12 @@ lib_libsluice_a_SOURCES += \
 	ofproto/mac-bundle.c ofproto/mac-bundle.h \
 	ofproto/xlate-config.c ofproto/xlate-config.h
 lib_libsluice_a_SOURCES += \
+	ofproto/cell.c ofproto/cell.h ofproto/sched.c ofproto/sched.h \
+	ofproto/crew.c ofproto/crew.h ofproto/handler-help.c ofproto/handler-private.h \
+	ofproto/upcall-peek.c ofproto/upcall-peek.h \
 	ofproto/engine.c ofproto/engine.h ofproto/engine-private.h \
-	ofproto/engine-ctl.c ofproto/engine-ctl.h ofproto/engine-dump.c \
+	ofproto/engine-ctl.c ofproto/engine-ctl.h ofproto/engine-dump.c ofproto/engine-place.c \
+	ofproto/engine-show.c ofproto/engine-show-ports.c ofproto/engine-show.h \
 	ofproto/flow-ops.c ofproto/flow-ops.h ofproto/flowcache.h \
 	ofproto/handler.c ofproto/handler.h \
 	ofproto/reval-flow.c ofproto/reval-flow.h \

@@ -1,4 +1,5 @@
-/* Control commands about the engine: upcall/show and set-flow-limit, revalidator/wait and purge, dispatch-mode.
+/* Control commands about the engine: upcall/set-flow-limit, revalidator/wait and purge, dispatch-mode.  The others are in
+ * engine-dump.c and engine-show*.c.
  *
  * They run in the control socket's thread.  Each takes a reference to the engine, reads counters and snapshots, and
  * never waits for main or a handler. */
@@ -13,57 +14,8 @@
 #include "lib/rpc/unixctl.h"
 #include "ofproto/engine-ctl.h"
 #include "ofproto/engine-private.h"
+#include "ofproto/engine-show.h"
 #include "ofproto/reval-flow.h"
-
-static void show_handlers(FILE *out, struct engine *e)
-{
-    struct handler_stats s;
-
-    lock_acquire(&e->lock);
-    if (e->dispatch) {
-        fprintf(out, "\n  %s (%s)\n", dispatch_mode_name(dispatch_mode(e->dispatch)), e->mode_reason);
-    }
-    for (unsigned int i = 0; i < e->n_handlers; i++) {
-        handler_get_stats(e->handlers[i], &s);
-        fprintf(out, "  handler%u: (upcalls %llu) (wakeups %llu) (idle wakeups %llu) (batches %llu)", i,
-                (unsigned long long) s.upcalls.received, (unsigned long long) s.wakeups,
-                (unsigned long long) s.idle_wakeups, (unsigned long long) s.batches);
-#define OUTCOME(NAME, TEXT)                                                      \
-    if (s.upcalls.NAME && &s.upcalls.NAME != &s.upcalls.received) {              \
-        fprintf(out, " (" #NAME " %llu)", (unsigned long long) s.upcalls.NAME); \
-    }
-        UPCALL_OUTCOMES
-#undef OUTCOME
-        putc('\n', out);
-    }
-    lock_release(&e->lock);
-}
-
-static void upcall_show(struct unixctl_conn *conn, int argc, const char *argv[], void *aux)
-{
-    struct engine *e = engine_get();
-    struct revalidators_stats s;
-    struct text t;
-
-    FILE *out = text_open(&t);
-    if (e) {
-        revalidators_get_stats(e->revalidators, &s);
-        fprintf(out, "%s@%s:\n", dpif_type(e->dpif), dpif_name(e->dpif));
-        fprintf(out, "  flows         : (current %llu) (avg %llu) (max %llu) (limit %u)\n",
-                (unsigned long long) s.n_flows, (unsigned long long) s.avg_flows, (unsigned long long) s.max_flows,
-                flowcache_limit(&e->fc.flow_limit));
-        fprintf(out, "  dump duration : %llums\n", (unsigned long long) s.duration_ms);
-        fprintf(out, "  ufid enabled : %s\n\n", dpif_features(e->dpif)->ufid ? "true" : "false");
-        pid_t tid;
-        uint64_t keys;
-        for (unsigned int i = 0; revalidators_thread_stats(e->revalidators, i, &tid, &keys); i++) {
-            fprintf(out, "  %d: (keys %llu)\n", (int) tid, (unsigned long long) keys);
-        }
-        show_handlers(out, e);
-        engine_put(e);
-    }
-    unixctl_reply_take(conn, text_close(&t));
-}
 
 static void set_flow_limit(struct unixctl_conn *conn, int argc, const char *argv[], void *aux)
 {
@@ -140,10 +92,10 @@ static void dispatch_mode_show(struct unixctl_conn *conn, int argc, const char *
 
 void engine_unixctl_init(void)
 {
-    unixctl_register("upcall/show", "", 0, 0, upcall_show, NULL);
     unixctl_register("upcall/set-flow-limit", "flow-limit-number", 1, 1, set_flow_limit, NULL);
     unixctl_register("revalidator/wait", "", 0, 0, revalidator_wait, NULL);
     unixctl_register("revalidator/purge", "", 0, 0, revalidator_purge, NULL);
     unixctl_register("dpif-netlink/dispatch-mode", "", 0, 0, dispatch_mode_show, NULL);
     engine_dump_init();
+    engine_show_init();
 }

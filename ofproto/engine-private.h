@@ -4,6 +4,7 @@
 
 #include "lib/base/lock.h"
 #include "lib/dpif/dispatch.h"
+#include "ofproto/crew.h"
 #include "ofproto/engine.h"
 #include "ofproto/flowcache.h"
 #include "ofproto/handler.h"
@@ -25,10 +26,23 @@ struct engine {
     /* Changed by main under 'lock'; main reads without. */
     struct lock lock; /* Rank CONFIG. */
     struct dispatch *dispatch;
+    struct crew *crew; /* Of dispatch's handlers. */
     struct handler *handlers[DISPATCH_MAX_HANDLERS];
     unsigned int n_handlers;
     struct handler_stats retired; /* Of handlers that have ended. */
     char *mode_reason;
 };
+
+/* engine-place.c */
+unsigned int engine_wanted_handlers(const struct engine_settings *s);
+unsigned int engine_wanted_revalidators(const struct engine_settings *s);
+/* Whether it can pay that handlers help each other. */
+bool engine_may_help(void);
+/* Makes handlers FROM to TO of DISPATCH and CREW in HANDLERS, and starts them if the engine runs; with their memory and their
+ * thread where they are to be.  On failure none of them is left. */
+int engine_make_handlers(struct engine *e, struct dispatch *dispatch, struct crew *crew, struct handler **handlers,
+                         unsigned int from, unsigned int to);
+/* Has all threads run on the CPUs that are theirs now. */
+void engine_place_threads(struct engine *e);
 
 #endif

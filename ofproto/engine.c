@@ -1,7 +1,8 @@
 /* See engine.h.
  *
  * Main makes and changes the engine; no handler ever waits for it.  The rule for all changes is make before break: what
- * is new is there and published before what is old is told to end, and what is old ends by finishing what it has. */
+ * is new is there and published before what is old is told to end, and what is old ends by finishing what it has.
+ * Which CPUs they all run on is in engine-place.c. */
 #include <config.h>
 
 #include "ofproto/engine.h"
@@ -12,7 +13,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/util.h"
-#include "lib/io/placement.h"
 #include "ofproto/engine-private.h"
 #include "ofproto/xlate-config.h"
 
@@ -20,17 +20,6 @@ LOG_MODULE(engine);
 
 static struct lock current_lock = LOCK_INITIALIZER(RANK_CONFIG);
 static struct engine *current GUARDED_BY(current_lock);
-
-static unsigned int wanted_handlers(const struct engine_settings *s)
-{
-    unsigned int n = s->n_handlers ? s->n_handlers : placement_default_handlers();
-    return MIN(n, DISPATCH_MAX_HANDLERS);
-}
-
-static unsigned int wanted_revalidators(const struct engine_settings *s)
-{
-    return s->n_revalidators ? s->n_revalidators : placement_default_revalidators();
-}
 
 /* The mode that WISH leads to with what the datapath can; *RET_REASON is static. */
 static enum dpif_dispatch choose_mode(const struct engine *e, enum dispatch_wish wish, const char **ret_reason)
@@ -54,28 +43,6 @@ static enum dpif_dispatch choose_mode(const struct engine *e, enum dispatch_wish
 }
 
 /* ---- Handlers and dispatch. ---- */
-
-/* Makes handlers FROM to TO of DISPATCH in HANDLERS, and starts them if the engine runs. */
-static int handlers_make(struct engine *e, struct dispatch *dispatch, struct handler **handlers, unsigned int from,
-                         unsigned int to)
-{
-    for (unsigned int i = from; i < to; i++) {
-        int error = handler_create(&e->fc, dispatch, i, &handlers[i]);
-        if (!error && e->running) {
-            error = handler_start(handlers[i]);
-        }
-        if (error) {
-            log_err("cannot start handler %u (%s)", i, strerror(-error));
-            for (unsigned int j = from; j <= i; j++) {
-                struct handler_stats none = { 0 };
-                handler_destroy(handlers[j], &none);
-                handlers[j] = NULL;
-            }
-            return error;
-        }
-    }
-    return 0;
-}
 
 /* Ends N handlers, all at once, and adds up what they counted. */
 static void handlers_end(struct engine *e, struct handler **handlers, unsigned int n)
@@ -102,20 +69,24 @@ static int dispatch_replace(struct engine *e, enum dpif_dispatch mode, unsigned 
     if (error) {
         return error;
     }
+    struct crew *crew = crew_create();
+    crew_set_helps(crew, engine_may_help());
     /* All that can fail for want of something comes before the kernel is told. */
-    error = handlers_make(e, dispatch, handlers, 0, n);
-    if (error) {
-        dispatch_close(dispatch);
-        return error;
+    error = engine_make_handlers(e, dispatch, crew, handlers, 0, n);
+    if (!error) {
+        error = dispatch_publish(dispatch);
+        if (error) {
+            handlers_end(e, handlers, n);
+        }
     }
-    error = dispatch_publish(dispatch);
     if (error) {
-        handlers_end(e, handlers, n);
+        crew_unref(crew);
         dispatch_close(dispatch);
         return error;
     }
 
     struct dispatch *old = e->dispatch;
+    struct crew *old_crew = e->crew;
     struct handler *old_handlers[DISPATCH_MAX_HANDLERS];
     unsigned int n_old = e->n_handlers;
     lock_acquire(&e->lock);
@@ -123,14 +94,20 @@ static int dispatch_replace(struct engine *e, enum dpif_dispatch mode, unsigned 
     memcpy(e->handlers, handlers, sizeof e->handlers);
     e->n_handlers = n;
     e->dispatch = dispatch;
+    e->crew = crew;
     free(e->mode_reason);
     e->mode_reason = xstrdup(reason);
+    if (old) {
+        dispatch_inherit_loss(dispatch, old); /* Whoever asks from now on asks the new one. */
+    }
     lock_release(&e->lock);
     log_info("datapath %s: %s, %u handlers (%s)", dpif_name(e->dpif), dispatch_mode_name(mode), n, reason);
 
     if (old) {
         dispatch_kernel_grace_period();
         handlers_end(e, old_handlers, n_old);
+        crew_unref(old_crew);
+        dispatch_inherit_loss(dispatch, old); /* What it lost since. */
         dispatch_close(old);
     }
     return 0;
@@ -150,7 +127,7 @@ static int handlers_resize(struct engine *e, unsigned int n)
             return error;
         }
         /* The threads first: without one, channels would never be read, and commands never carried out. */
-        error = handlers_make(e, e->dispatch, handlers, old, n);
+        error = engine_make_handlers(e, e->dispatch, e->crew, handlers, old, n);
         if (!error) {
             error = dispatch_resize(e->dispatch, n);
             if (error) {
@@ -227,7 +204,7 @@ int engine_create(const char *type, const char *name, const struct engine_settin
     }
     if (!error) {
         enum dpif_dispatch mode = choose_mode(e, settings->dispatch, &reason);
-        error = dispatch_replace(e, mode, wanted_handlers(settings), reason);
+        error = dispatch_replace(e, mode, engine_wanted_handlers(settings), reason);
     }
     if (error) {
         *ret_error = xasprintf("cannot start on datapath %s@%s (%s)", type, name, strerror(-error));
@@ -247,6 +224,9 @@ static void engine_start(struct engine *e)
     unsigned int n = 0;
 
     e->running = true;
+    /* The thread that frees what RCU let go of is made here: one that a handler makes would be bound to that handler's
+     * CPUs. */
+    get_default_call_rcu_data();
     while (n < e->n_handlers && !handler_start(e->handlers[n])) {
         n++;
     }
@@ -259,12 +239,13 @@ static void engine_start(struct engine *e)
             fatal(0, "cannot do with %u handlers", n);
         }
     }
-    if (revalidators_resize(e->revalidators, wanted_revalidators(&e->settings))) {
+    engine_place_threads(e);
+    if (revalidators_resize(e->revalidators, engine_wanted_revalidators(&e->settings))) {
         if (!revalidators_n(e->revalidators)) {
             fatal(0, "cannot start the revalidator threads");
         }
         log_warn("only %u of %u revalidators could be started", revalidators_n(e->revalidators),
-                 wanted_revalidators(&e->settings));
+                 engine_wanted_revalidators(&e->settings));
     }
 }
 
@@ -330,6 +311,7 @@ void engine_put(struct engine *e)
     }
     revalidators_destroy(e->revalidators);
     dispatch_close(e->dispatch);
+    crew_unref(e->crew); /* Its handlers ended with engine_stop(). */
     ukey_table_destroy(e->fc.ukeys);
     config_free(e->fc.config);
     dpif_session_close(e->session);
@@ -357,7 +339,7 @@ int engine_apply_settings(struct engine *e, const struct engine_settings *settin
 {
     const char *reason;
     enum dpif_dispatch mode = choose_mode(e, settings->dispatch, &reason);
-    unsigned int n = wanted_handlers(settings);
+    unsigned int n = engine_wanted_handlers(settings);
     int error = 0, reval_error = 0;
 
     if (mode != dispatch_mode(e->dispatch)) {
@@ -365,15 +347,18 @@ int engine_apply_settings(struct engine *e, const struct engine_settings *settin
     } else {
         set_reason(e, reason);
         error = n != e->n_handlers ? handlers_resize(e, n) : 0;
+        if (!error) {
+            error = dispatch_place(e->dispatch);
+        }
     }
     if (error) {
         log_warn_rl(1, "cannot change to %s with %u handlers (%s); going on as before", dispatch_mode_name(mode), n,
                     strerror(-error));
     }
     if (e->running) {
-        reval_error = revalidators_resize(e->revalidators, wanted_revalidators(settings));
+        reval_error = revalidators_resize(e->revalidators, engine_wanted_revalidators(settings));
         if (reval_error) {
-            log_warn_rl(1, "cannot start %u revalidators (%s)", wanted_revalidators(settings), strerror(-reval_error));
+            log_warn_rl(1, "cannot start %u revalidators (%s)", engine_wanted_revalidators(settings), strerror(-reval_error));
         }
     }
     /* The limit may have been changed by upcall/set-flow-limit since: only a new setting overrides that. */
@@ -518,7 +503,22 @@ int engine_port_del(struct engine *e, odp_port_t no)
 void engine_port_gone(struct engine *e, odp_port_t no)
 {
     dispatch_port_del(e->dispatch, no);
+    for (unsigned int i = 0; i < e->n_handlers; i++) {
+        handler_port_gone(e->handlers[i], no);
+    }
     ports_forget(e, no);
+}
+
+void engine_assert_dispatch(struct engine *e)
+{
+    int error = dispatch_assert(e->dispatch);
+    if (error) {
+        log_warn_rl(5, "datapath %s: another program has changed how upcalls are dispatched, and it could not be set right (%s)",
+                    dpif_name(e->dpif), strerror(-error));
+    } else {
+        log_info_rl(5, "datapath %s: another program (ovs-dpctl?) had changed how upcalls are dispatched; set right again",
+                    dpif_name(e->dpif));
+    }
 }
 
 /* ---- What is seen from outside. ---- */

@@ -19,6 +19,9 @@ struct xconfig;
 
 enum dispatch_wish { DISPATCH_AUTO, DISPATCH_PER_CPU, DISPATCH_PER_PORT };
 
+/* Most handlers, and most revalidators. */
+#define ENGINE_MAX_THREADS 256
+
 struct engine_settings {
     enum dispatch_wish dispatch;
     unsigned int n_handlers, n_revalidators; /* 0: by the CPUs that the process may use. */
@@ -40,6 +43,9 @@ void engine_destroy(struct engine *e, bool delete_datapath);
 /* Changes to SETTINGS.  Returns 0, or -errno if not all could be had (descriptors, threads): what could is in force, and the caller
  * tries again later. */
 int engine_apply_settings(struct engine *e, const struct engine_settings *settings);
+/* The CPUs that the process may use have changed (lib/io/affinity.h): handlers and revalidators whose number nobody has set
+ * follow their number, and all threads of the process follow the CPUs.  Returns as engine_apply_settings() does. */
+int engine_follow_affinity(struct engine *e);
 /* Publishes C, which the engine owns from now on, and has the flows translated again. */
 void engine_set_config(struct engine *e, struct xconfig *c);
 
@@ -51,6 +57,8 @@ int engine_port_add(struct engine *e, const char *name, enum dpif_port_type type
                     odp_port_t *ret_no);
 int engine_port_adopt(struct engine *e, odp_port_t no);
 int engine_port_del(struct engine *e, odp_port_t no); /* Also of one that is not served.  Gone already is no error. */
+/* Another program has changed how the datapath dispatches upcalls: sets it right. */
+void engine_assert_dispatch(struct engine *e);
 /* The port is gone from the datapath already. */
 void engine_port_gone(struct engine *e, odp_port_t no);
 

@@ -4,41 +4,38 @@
 #include "ofproto/handler.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/util.h"
-#include "lib/dpif/channel.h"
 #include "lib/dpif/dispatch.h"
 #include "lib/io/thread.h"
+#include "ofproto/handler-private.h"
 
 LOG_MODULE(handler);
 
 /* Channels taken from one wait. */
 #define N_READY 64
+/* Messages taken from one channel in one pass.  A pass serves one batch; a channel that gets more than this meanwhile is
+ * flooded at more than ten times what we can serve, and the others must have their turn. */
+#define DRAIN_MAX 1024
+/* Batches of up to this many upcalls are timed, and of the others one in TIMED_EVERY: readings that a full batch would hardly
+ * notice are what most of a lone packet's time is made of, and that is what they are to tell. */
+#define TIMED_SMALL 8
+#define TIMED_EVERY 16
 
-struct handler {
-    struct flowcache *fc;
-    struct dispatch *dispatch;
-    unsigned int id;
-    struct dpif_session *session;
-    struct thread *thread; /* NULL: driven by handler_run_once(). */
-    struct rxbuf rx;
-    struct upcall_batch batch;
-    struct handler_stats stats CACHE_ALIGNED; /* Written by the handler alone. */
-};
-
-#define COUNT(H, NAME) \
-    __atomic_store_n(&(H)->stats.NAME, __atomic_load_n(&(H)->stats.NAME, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED)
-
-int handler_create(struct flowcache *fc, struct dispatch *dispatch, unsigned int id, struct handler **ret_handler)
+int handler_create(struct flowcache *fc, struct dispatch *dispatch, struct crew *crew, unsigned int id,
+                   struct handler **ret_handler)
 {
     struct handler *h = xaligned_zalloc(CACHE_LINE, sizeof *h);
 
     h->fc = fc;
     h->dispatch = dispatch;
     h->id = id;
+    __cds_wfcq_init(&h->inbox_head, &h->inbox_tail);
     int error = dpif_session_open(fc->dpif, &h->session);
     if (error) {
         goto err_free;
@@ -47,10 +44,18 @@ int handler_create(struct flowcache *fc, struct dispatch *dispatch, unsigned int
     if (error) {
         goto err_session;
     }
+    error = sched_init(&h->sched, h);
+    if (error) {
+        goto err_rx;
+    }
     upcall_batch_init(&h->batch, fc, h->session, &h->stats.upcalls);
+    h->crew = crew_ref(crew);
+    __atomic_store_n(&crew->members[id], h, __ATOMIC_RELEASE);
     *ret_handler = h;
     return 0;
 
+err_rx:
+    rxbuf_uninit(&h->rx);
 err_session:
     dpif_session_close(h->session);
 err_free:
@@ -58,54 +63,257 @@ err_free:
     return error;
 }
 
-/* Carries all that has been received through the pipeline. */
-static void handle_upcalls(struct handler *h)
+/* ---- Messages. ---- */
+
+void handler_send(struct handler *h, enum handler_message_type type, odp_port_t gone, struct lane *lane)
+{
+    struct handler_message *m = xmalloc(sizeof *m);
+    *m = (struct handler_message) { .type = type, .gone = gone, .lane = lane };
+    cds_wfcq_node_init(&m->node);
+    cds_wfcq_enqueue(&h->inbox_head, &h->inbox_tail, &m->node);
+}
+
+void handler_port_gone(struct handler *h, odp_port_t no)
+{
+    /* If there is nothing to forget, nothing is sent: so a handler that sleeps for days collects no messages. */
+    if (sched_has_port(&h->sched, no)) {
+        handler_send(h, MESSAGE_GONE, no, NULL);
+    }
+}
+
+static void guests_add(struct handler *h, struct lane *chain)
+{
+    h->n_outstanding--;
+    COUNT(h, helps_given);
+    for (struct lane *next; chain; chain = next) {
+        next = chain->next;
+        chain->next = h->guests;
+        h->guests = chain;
+    }
+}
+
+void handler_inbox_run(struct handler *h)
+{
+    struct cds_wfcq_node *node;
+    while ((node = __cds_wfcq_dequeue_nonblocking(&h->inbox_head, &h->inbox_tail)) != NULL &&
+           node != CDS_WFCQ_WOULDBLOCK) {
+        struct handler_message *m = CONTAINER_OF(node, struct handler_message, node);
+        switch (m->type) {
+        case MESSAGE_GONE:
+            sched_port_gone(&h->sched, m->gone);
+            break;
+        case MESSAGE_LENT:
+            guests_add(h, m->lane);
+            break;
+        case MESSAGE_BACK:
+            /* What was served of it is in 'returned' by now. */
+            sched_collect(&h->sched);
+            sched_take_back(&h->sched, m->lane);
+            break;
+        }
+        free(m);
+    }
+    if (unlikely(h->sched.n_lent)) {
+        sched_collect(&h->sched);
+    }
+}
+
+/* ---- One pass. ---- */
+
+/* Sorts what has been received into lanes. */
+static void sort(struct handler *h, uint64_t arrived)
+{
+    struct upcall_stats *stats = &h->stats.upcalls;
+
+    UPCALL_COUNT(stats, received, h->rx.n);
+    for (unsigned int i = 0; i < h->rx.n; i++) {
+        struct dpif_upcall u;
+        size_t len;
+        const void *msg = rxbuf_msg(&h->rx, i, &len);
+        int error = dpif_upcall_parse(h->fc->dpif, msg, len, &u);
+        if (unlikely(error)) {
+            UPCALL_COUNT(stats, malformed, 1);
+            log_info_rl(6, "dropped a message of %zu bytes on an upcall channel (%s)", len, strerror(-error));
+        } else {
+            sched_add(&h->sched, &u, msg, len, arrived); /* It counts what it drops. */
+        }
+    }
+    h->rx.n = 0;
+}
+
+/* Reads CH empty, within bounds.  A receive that fills the buffer may have left something, any other has not: so it takes no
+ * further system call to know. */
+static unsigned int drain(struct handler *h, struct channel *ch, uint64_t arrived)
+{
+    unsigned int n, total = 0;
+    do {
+        n = channel_recv(ch, &h->rx);
+        total += n;
+        sort(h, arrived);
+        COUNT(h, drains);
+    } while (n == N_RX && total < DRAIN_MAX);
+    return total;
+}
+
+/* CELLS, of which the first N_OWN are our own, have been served: T[0] to T[1] they were translated, to T[2] installed and sent. */
+static void finish_cells(struct handler *h, struct cell *cells[], unsigned int n_own, unsigned int n,
+                         const uint64_t t[3], bool timed)
+{
+    for (unsigned int i = 0; i < n; i++) {
+        struct cell *c = cells[i];
+        c->waited = t[0] - MIN(t[0], c->arrived);
+        c->timed = timed;
+        c->translate = t[1] - t[0];
+        c->install = t[2] - t[1];
+        histogram_record(&h->stats.wait, c->waited);
+    }
+    if (timed) {
+        histogram_record(&h->stats.translate, t[1] - t[0]);
+        histogram_record(&h->stats.install, t[2] - t[1]);
+        uint64_t one = (t[2] - t[0]) / n;
+        h->service_ns = h->service_ns ? (7 * h->service_ns + one) / 8 : one;
+    }
+    sched_done(&h->sched, cells, n_own);
+    for (unsigned int i = n_own; i < n; i++) {
+        cell_give_back(cells[i]);
+    }
+}
+
+/* Carries one batch through the pipeline: our own upcalls, and guests' if there is room.  NOW: ns.  Returns how many it had. */
+static unsigned int serve(struct handler *h, uint64_t now)
 {
     struct upcall_batch *b = &h->batch;
+    struct cell *cells[UPCALL_BATCH];
+    uint64_t t[3] = { now };
 
-    upcall_batch_begin(b);
-    upcall_parse(b, &h->rx);
+    unsigned int n_own = sched_take(&h->sched, cells, UPCALL_BATCH), n = n_own;
+    if (unlikely(h->guests)) {
+        n += handler_take_guests(h, &cells[n], UPCALL_BATCH - n);
+        histogram_bump(&h->stats.guests_served, n - n_own);
+    }
+    if (!n) {
+        return 0;
+    }
+    bool timed = n <= TIMED_SMALL || h->stats.batches % TIMED_EVERY == 0;
+    upcall_batch_begin(b, now);
+    upcall_parse(b, cells, n);
     upcall_translate(b);
+    t[1] = timed ? clock_nsec() : 0;
     upcall_install(b);
     upcall_operate(b);
     upcall_account(b);
+    t[2] = timed ? clock_nsec() : 0;
     upcall_batch_end(b);
-    h->rx.n = 0;
+    finish_cells(h, cells, n_own, n, t, timed);
     COUNT(h, batches);
+    return n;
 }
+
+static void note_pass(struct handler *h, uint64_t now)
+{
+    COUNT(h, passes);
+    if (h->looked) {
+        histogram_record(&h->stats.absence, now - h->looked);
+    }
+    h->looked = now;
+    if (h->sched.n > h->stats.most_waiting) {
+        __atomic_store_n(&h->stats.most_waiting, h->sched.n, __ATOMIC_RELAXED);
+    }
+}
+
+/* We are to sleep: colleagues may hire us.  Returns false if there is something to do after all. */
+static bool fall_asleep(struct handler *h)
+{
+    sched_idle(&h->sched);
+    h->in_idle = true;
+    crew_idle(h->crew, h->id);
+    return handler_inbox_is_empty(h);
+}
+
+static void wake_up(struct handler *h)
+{
+    if (h->in_idle) {
+        h->in_idle = false;
+        h->n_outstanding += crew_busy(h->crew, h->id);
+    }
+}
+
+static bool has_work(const struct handler *h) { return !sched_is_empty(&h->sched) || h->guests; }
 
 unsigned int handler_run_once(struct handler *h, int timeout_ms)
 {
     struct channel *ready[N_READY];
-    unsigned int taken = 0;
+    unsigned int taken = 0, served;
 
+    wake_up(h); /* When driven step by step, sleep lasts from one step to the next. */
+    handler_inbox_run(h);
+    bool sleeps = !has_work(h);
+    if (!sleeps || !fall_asleep(h)) {
+        timeout_ms = 0;
+    }
     int n = dispatch_wait(h->dispatch, h->id, ready, N_READY, timeout_ms);
-    COUNT(h, wakeups);
-    /* Each ready channel once, so that a flooded one does not keep the others waiting; what is left makes the next wait return
-     * at once. */
+    wake_up(h);
+    uint64_t now = clock_nsec();
+    /* What has come while others were served has waited since we last looked, at most. */
+    uint64_t arrived = sleeps ? now : h->looked;
     for (int i = 0; i < n; i++) {
-        taken += channel_recv(ready[i], &h->rx);
-        if (rxbuf_is_full(&h->rx)) {
-            handle_upcalls(h);
+        taken += drain(h, ready[i], arrived);
+    }
+    handler_inbox_run(h);
+    if (sleeps) {
+        h->looked = 0;
+        COUNT(h, wakeups);
+        if (!taken && !has_work(h)) {
+            COUNT(h, idle_wakeups);
         }
     }
-    if (h->rx.n) {
-        handle_upcalls(h);
+    note_pass(h, now);
+    handler_lend(h);
+    served = serve(h, now);
+    handler_return_guests(h, false);
+    if (!h->thread && !taken && !served && !has_work(h)) {
+        fall_asleep(h);
     }
-    if (!taken) {
-        COUNT(h, idle_wakeups);
-    }
-    return taken;
+    return taken + served;
 }
 
-static unsigned int drain_channel(struct channel *ch, void *h_)
+/* ---- The thread. ---- */
+
+/* Takes what CH has and serves all that waits. */
+static unsigned int drain_and_serve(struct channel *ch, void *h_)
 {
     struct handler *h = h_;
-    unsigned int n = channel_recv(ch, &h->rx);
-    if (n) {
-        handle_upcalls(h);
+    uint64_t now = clock_nsec();
+    unsigned int n = drain(h, ch, now);
+    while (serve(h, now)) {
+        now = clock_nsec();
     }
     return n;
+}
+
+/* The last thing that H does: it gives back what is not its own, serves what it has read and what its channels hold, and waits for what
+ * colleagues have of it. */
+static void finish(struct handler *h)
+{
+    wake_up(h);
+    __atomic_store_n(&h->recalls, true, __ATOMIC_SEQ_CST);
+    cmm_smp_mb(); /* Before we look into the inbox; pairs with the append in give_back(). */
+    handler_inbox_run(h);
+    handler_return_guests(h, true);
+    dispatch_drain(h->dispatch, h->id, drain_and_serve, h);
+    for (;;) {
+        handler_inbox_run(h);
+        handler_return_guests(h, true);
+        if (serve(h, clock_nsec())) {
+            continue;
+        }
+        if (!h->n_outstanding && !h->sched.n_lent) {
+            return;
+        }
+        /* Whoever sends what we wait for wakes us behind it.  Not for ever: a message of main's, which wakes nobody, may hide it for a moment
+         * while it is being appended. */
+        dispatch_pause(h->dispatch, h->id, 10);
+    }
 }
 
 static void handler_main(struct thread *self, void *h_)
@@ -115,7 +323,7 @@ static void handler_main(struct thread *self, void *h_)
     while (!thread_stopping(self)) {
         handler_run_once(h, -1);
     }
-    dispatch_drain(h->dispatch, h->id, drain_channel, h);
+    finish(h);
 }
 
 static void handler_wake(void *h_)
@@ -147,30 +355,76 @@ void handler_destroy(struct handler *h, struct handler_stats *total)
     if (h->thread) {
         thread_join(h->thread);
     } else {
-        dispatch_drain(h->dispatch, h->id, drain_channel, h);
+        finish(h);
     }
-    handler_stats_add(total, &h->stats);
+    /* A colleague that has just sent us something may be about to wake us. */
+    synchronize_rcu();
+    handler_inbox_run(h);
+    sched_collect(&h->sched);
+    struct handler_stats stats;
+    handler_get_stats(h, &stats);
+    handler_stats_add(total, &stats);
     upcall_batch_uninit(&h->batch);
+    sched_uninit(&h->sched);
     rxbuf_uninit(&h->rx);
     dpif_session_close(h->session);
+    crew_unref(h->crew);
     free(h);
 }
+
+pid_t handler_tid(const struct handler *h) { return h->thread ? thread_tid(h->thread) : 0; }
+
+unsigned int handler_n_away(const struct handler *h)
+{
+    unsigned int n = h->sched.n_lent + h->n_outstanding;
+    for (const struct lane *l = h->guests; l; l = l->next) {
+        n++;
+    }
+    return n;
+}
+
+/* ---- What is seen from outside. ---- */
 
 void handler_stats_add(struct handler_stats *to, const struct handler_stats *from)
 {
 #define ADD(FIELD) to->FIELD += __atomic_load_n(&from->FIELD, __ATOMIC_RELAXED)
     ADD(wakeups);
     ADD(idle_wakeups);
+    ADD(passes);
     ADD(batches);
+    ADD(drains);
+    ADD(helps_taken);
+    ADD(lanes_lent);
+    ADD(helps_given);
+    ADD(guests_served);
+    to->most_waiting = MAX(to->most_waiting, __atomic_load_n(&from->most_waiting, __ATOMIC_RELAXED));
+    for (unsigned int i = 0; i < SCHED_N_DROPS; i++) {
+        ADD(drops[i]);
+    }
 #define OUTCOME(NAME, TEXT) ADD(upcalls.NAME);
     UPCALL_OUTCOMES
 #undef OUTCOME
 #undef ADD
+    histogram_add(&to->wait, &from->wait);
+    histogram_add(&to->translate, &from->translate);
+    histogram_add(&to->install, &from->install);
+    histogram_add(&to->absence, &from->absence);
 }
 
 void handler_get_stats(const struct handler *h, struct handler_stats *ret_stats)
 {
-    struct handler_stats stats = { 0 };
-    handler_stats_add(&stats, &h->stats);
-    *ret_stats = stats;
+    memset(ret_stats, 0, sizeof *ret_stats);
+    handler_stats_add(ret_stats, &h->stats);
+    for (unsigned int i = 0; i < SCHED_N_DROPS; i++) {
+        ret_stats->drops[i] = __atomic_load_n(&h->sched.drops[i], __ATOMIC_RELAXED);
+        ret_stats->upcalls.overload += ret_stats->drops[i];
+    }
+}
+
+void handler_show_ports(const struct handler *h, void (*cb)(odp_port_t, const struct port_stats *, void *aux),
+                        void *aux)
+{
+    rcu_read_lock();
+    sched_show_ports(&h->sched, cb, aux);
+    rcu_read_unlock();
 }

@@ -96,11 +96,11 @@ void upcall_install(struct upcall_batch *b)
         *u->execute = (struct dpif_op) {
             .type = DPIF_OP_EXECUTE,
             .execute = {
-                .packet = u->dp.packet, .packet_len = u->dp.packet_len,
-                .key = u->dp.key, .key_len = u->dp.key_len,
+                .packet = u->dp->packet, .packet_len = u->dp->packet_len,
+                .key = u->dp->key, .key_len = u->dp->key_len,
                 .actions = u->flow->actions, .actions_len = u->flow->actions_len,
-                .hash = u->dp.hash, .has_hash = u->dp.has_hash,
-                .mru = u->dp.mru,
+                .hash = u->dp->hash, .has_hash = u->dp->has_hash,
+                .mru = u->dp->mru,
             },
         };
     }

@@ -29,10 +29,10 @@ void upcall_batch_uninit(struct upcall_batch *b)
     free(b->scratch);
 }
 
-void upcall_batch_begin(struct upcall_batch *b)
+void upcall_batch_begin(struct upcall_batch *b, uint64_t now)
 {
     rcu_read_lock();
-    b->now = clock_msec();
+    b->now = clock_msec_of(now);
     /* The sequence first: what changes after this makes the batch's flows old, never the other way round. */
     b->reval_seq = flowcache_seq(b->fc);
     b->config = flowcache_config(b->fc);
@@ -70,28 +70,20 @@ static struct upcall_flow *group_find(struct upcall_batch *b, const struct dpif_
     return f;
 }
 
-void upcall_parse(struct upcall_batch *b, const struct rxbuf *rx)
+void upcall_parse(struct upcall_batch *b, struct cell *const cells[], unsigned int n)
 {
-    UPCALL_COUNT(b->stats, received, rx->n);
-    for (unsigned int i = 0; i < rx->n; i++) {
+    for (unsigned int i = 0; i < n; i++) {
         struct upcall *u = &b->upcalls[b->n];
-        size_t len;
-        const void *msg = rxbuf_msg(rx, i, &len);
-        int error = dpif_upcall_parse(b->fc->dpif, msg, len, &u->dp);
-        if (unlikely(error)) {
-            UPCALL_COUNT(b->stats, malformed, 1);
-            log_info_rl(6, "dropped a message of %zu bytes on an upcall channel (%s)", len, strerror(-error));
-            continue;
-        }
-        if (unlikely(u->dp.type != DPIF_UC_MISS)) {
+        u->dp = &cells[i]->dp;
+        if (unlikely(u->dp->type != DPIF_UC_MISS)) {
             /* A flow of a predecessor's; revalidation replaces it. */
             UPCALL_COUNT(b->stats, alien_action, 1);
             continue;
         }
-        u->flow = group_find(b, &u->dp);
+        u->flow = group_find(b, u->dp);
         if (unlikely(!u->flow)) {
             UPCALL_COUNT(b->stats, malformed, 1);
-            log_info_rl(6, "dropped an upcall whose flow key (%zu bytes) cannot be read", u->dp.key_len);
+            log_info_rl(6, "dropped an upcall whose flow key (%zu bytes) cannot be read", u->dp->key_len);
             continue;
         }
         u->flow->n_upcalls++;

@@ -6,14 +6,14 @@
  *     operate     all puts and packets in one system call
  *     account     results, effects, counters
  *
- * A batch belongs to one handler's thread.  What it points to lives in the receive buffer or in the handler's arena,
- * and dies with the batch. */
+ * A batch belongs to one handler's thread.  What it points to lives in the cells that its upcalls have waited in (cell.h) or in the
+ * handler's arena, and dies with the batch. */
 #ifndef OFPROTO_UPCALL_H
 #define OFPROTO_UPCALL_H 1
 
 #include "lib/base/arena.h"
-#include "lib/dpif/channel.h"
 #include "lib/dpif/dpif.h"
+#include "ofproto/cell.h"
 #include "ofproto/flowcache.h"
 #include "ofproto/xlate.h"
 
@@ -22,6 +22,7 @@
 #define UPCALL_OUTCOMES                                                                             \
     OUTCOME(received,     "messages taken from channels")                                           \
     OUTCOME(malformed,    "dropped: not an upcall of this datapath, or its key cannot be read")     \
+    OUTCOME(overload,     "dropped while it waited, or before: see upcall/show-ports")              \
     OUTCOME(alien_action, "dropped: sent by a userspace action that is not ours")                   \
     OUTCOME(grouped,      "shared the translation of an upcall of the same flow in the batch")      \
     OUTCOME(translated,   "translated")                                                             \
@@ -63,12 +64,15 @@ struct upcall_flow {
 };
 
 struct upcall {
-    struct dpif_upcall dp; /* Points into the receive buffer. */
+    const struct dpif_upcall *dp; /* In its cell. */
     struct upcall_flow *flow;
     struct dpif_op *execute; /* NULL: nothing to send. */
 };
 
-#define UPCALL_GROUPS (2 * N_RX) /* Of the hash table by key; a power of 2. */
+/* Upcalls a batch.  A batch is one sendmsg() or two, so more would spare little; and whoever comes meanwhile waits until
+ * it is done. */
+#define UPCALL_BATCH 64
+#define UPCALL_GROUPS (2 * UPCALL_BATCH) /* Of the hash table by key; a power of 2. */
 
 struct upcall_batch {
     struct flowcache *fc;
@@ -82,11 +86,11 @@ struct upcall_batch {
     const struct xconfig *config;
 
     unsigned int n, n_flows, n_ops;
-    struct upcall upcalls[N_RX];
-    struct upcall_flow flows[N_RX];
+    struct upcall upcalls[UPCALL_BATCH];
+    struct upcall_flow flows[UPCALL_BATCH];
     struct upcall_flow *groups[UPCALL_GROUPS];
-    struct dpif_op ops_memory[2 * N_RX];
-    struct dpif_op *ops[2 * N_RX];
+    struct dpif_op ops_memory[2 * UPCALL_BATCH];
+    struct dpif_op *ops[2 * UPCALL_BATCH];
 };
 
 void upcall_batch_init(struct upcall_batch *b, struct flowcache *fc, struct dpif_session *session,
@@ -94,8 +98,9 @@ void upcall_batch_init(struct upcall_batch *b, struct flowcache *fc, struct dpif
 void upcall_batch_uninit(struct upcall_batch *b);
 
 /* The stages, in this order. */
-void upcall_batch_begin(struct upcall_batch *b); /* Opens the one RCU read section. */
-void upcall_parse(struct upcall_batch *b, const struct rxbuf *rx);
+/* Opens the one RCU read section.  NOW: ns, CLOCK_MONOTONIC. */
+void upcall_batch_begin(struct upcall_batch *b, uint64_t now);
+void upcall_parse(struct upcall_batch *b, struct cell *const cells[], unsigned int n);
 void upcall_translate(struct upcall_batch *b);
 void upcall_install(struct upcall_batch *b);
 void upcall_operate(struct upcall_batch *b);

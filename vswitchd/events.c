@@ -126,6 +126,9 @@ static void port_event(enum dpif_port_event event, const struct dpif_port *port,
         break;
     case DPIF_PORT_EVENT_CHANGED:
         break; /* Link events say more. */
+    case DPIF_PORT_EVENT_DISPATCH:
+        engine_assert_dispatch(((struct vswitch *) v)->engine);
+        break;
     }
 }
 

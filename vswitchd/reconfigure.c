@@ -14,6 +14,7 @@
 #include "lib/base/log.h"
 #include "lib/base/util.h"
 #include "lib/base/version.h"
+#include "lib/io/affinity.h"
 #include "lib/io/loop.h"
 #include "lib/nl/nl.h"
 #include "ofproto/mac.h"
@@ -24,6 +25,8 @@
 LOG_MODULE(reconfigure);
 
 #define STATUS_RETRY_MS 100
+/* Half of the second within which all threads follow a change of the process's CPUs. */
+#define AFFINITY_MS 500
 
 void vswitch_want(struct vswitch *v, unsigned int work)
 {
@@ -207,10 +210,26 @@ static void tick_cb(evutil_socket_t fd UNUSED, short what UNUSED, void *v_)
     }
 }
 
+/* What cannot be had now (threads, descriptors) is tried again as other settings are. */
+static void affinity_cb(evutil_socket_t fd UNUSED, short what UNUSED, void *v_)
+{
+    struct vswitch *v = v_;
+
+    if (!affinity_changed()) {
+        return;
+    }
+    if (!v->engine) {
+        affinity_apply(NULL, 0);
+    } else if (engine_follow_affinity(v->engine)) {
+        v->settings_failed = true;
+        v->next_open = clock_msec() + STATUS_RETRY_MS;
+    }
+}
+
 void vswitch_init(struct vswitch *v, const char *remote, bool enable_sim, void (*ready)(void))
 {
     struct ovsdb_callbacks cb = { database_changed, v };
-    struct timeval second = { .tv_sec = 1 };
+    struct timeval second = { .tv_sec = 1 }, affinity = { .tv_usec = AFFINITY_MS * 1000 };
 
     memset(v, 0, sizeof *v);
     v->enable_sim = enable_sim;
@@ -224,6 +243,9 @@ void vswitch_init(struct vswitch *v, const char *remote, bool enable_sim, void (
     v->status_event = event_new(loop_base(), -1, 0, status_cb, v);
     v->tick_event = event_new(loop_base(), -1, EV_PERSIST, tick_cb, v);
     event_add(v->tick_event, &second);
+    affinity_machine();
+    v->affinity_event = event_new(loop_base(), -1, EV_PERSIST, affinity_cb, v);
+    event_add(v->affinity_event, &affinity);
     events_open(v);
     v->db = ovsdb_open(remote, "Open_vSwitch", "ovs_vswitchd", vswitch_tables, &cb);
 }
@@ -233,6 +255,7 @@ void vswitch_uninit(struct vswitch *v, bool cleanup)
     release(v, cleanup);
     ovsdb_close(v->db);
     events_close(v);
+    event_free(v->affinity_event);
     event_free(v->tick_event);
     event_free(v->status_event);
     event_free(v->work_event);

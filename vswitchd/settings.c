@@ -6,6 +6,7 @@
 
 #include "vswitchd/settings.h"
 
+#include <limits.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,29 @@ static enum dispatch_wish read_dispatch(settings_get *get, const void *aux)
     return DISPATCH_AUTO;
 }
 
+/* A count of threads: one above MAX is lowered to it; what is no count, or 0, is 0, which stands for the default. */
+static unsigned int read_count(settings_get *get, const void *aux, const char *owner, const char *key, unsigned int max)
+{
+    const char *s = get(aux, key);
+    long long v;
+
+    if (!s) {
+        return 0;
+    }
+    if (str_to_llong(s, 1, max, &v)) {
+        return v;
+    }
+    /* Too large even for a long long: digits all the same. */
+    if (str_to_llong(s, 1, LLONG_MAX, &v) ||
+        (*s && strspn(s, "0123456789") == strlen(s) && strspn(s, "0") < strlen(s))) {
+        warn_once("%s: %s \"%s\" is more than the %u that there can be; using %u", owner, key, s, max, max);
+        return max;
+    }
+    warn_once("%s: %s \"%s\" is not a number from 1 to %u; using as many as suit the CPUs that the process may use",
+              owner, key, s, max);
+    return 0;
+}
+
 void settings_read_engine(settings_get *get, const void *aux, struct engine_settings *ret)
 {
     static const struct engine_settings def = ENGINE_SETTINGS_DEFAULT;
@@ -106,8 +130,8 @@ void settings_read_engine(settings_get *get, const void *aux, struct engine_sett
 
     *ret = def;
     ret->dispatch = read_dispatch(get, aux);
-    ret->n_handlers = settings_number(get, aux, owner, "n-handler-threads", 1, 1024, 0);
-    ret->n_revalidators = settings_number(get, aux, owner, "n-revalidator-threads", 1, 1024, 0);
+    ret->n_handlers = read_count(get, aux, owner, "n-handler-threads", ENGINE_MAX_THREADS);
+    ret->n_revalidators = read_count(get, aux, owner, "n-revalidator-threads", ENGINE_MAX_THREADS);
     ret->flow_limit = settings_number(get, aux, owner, "flow-limit", 0, INT32_MAX, def.flow_limit);
     ret->max_idle_ms = settings_number(get, aux, owner, "max-idle", 500, INT32_MAX, def.max_idle_ms);
     ret->max_revalidator_ms = settings_number(get, aux, owner, "max-revalidator", 100, INT32_MAX,

@@ -127,7 +127,7 @@ struct vswitch {
     char *engine_error;        /* Why not. */
 
     struct nl_sock *rtnl, *monitor;
-    struct event *work_event, *status_event, *tick_event, *retry_event, *monitor_event, *port_event;
+    struct event *work_event, *status_event, *tick_event, *retry_event, *monitor_event, *port_event, *affinity_event;
     uint64_t retry_due; /* ms: when retry_event fires; 0: it does not. */
     unsigned int work;
 

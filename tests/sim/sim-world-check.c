@@ -36,17 +36,21 @@ void __wrap_upcall_account(struct upcall_batch *b)
 
     for (unsigned int i = 0; i < b->n; i++) {
         uint32_t number;
-        memcpy(&number, (const char *) b->upcalls[i].dp.packet + 14, sizeof number);
+        memcpy(&number, (const char *) b->upcalls[i].dp->packet + 14, sizeof number);
         assert_true(number < w->n_packets);
         struct world_packet *p = &w->packets[number];
         p->n_handled++;
+        if (w->in_order) {
+            assert_true(w->last_handled[p->src][p->dst] <= number);
+            w->last_handled[p->src][p->dst] = number;
+        }
         p->to_be_lost = !odp_port_eq(w->odp[p->in_port], p->in_odp);
         p->expected = p->to_be_lost ? 0 : world_expected(w, p->src, p->dst, p->in_port);
     }
     __real_upcall_account(b);
 }
 
-static const char *packet_complaint(const struct world_packet *p)
+static const char *packet_complaint(const struct world_packet *p, bool port_went)
 {
     if (p->doubled) {
         return "left a port twice";
@@ -54,8 +58,10 @@ static const char *packet_complaint(const struct world_packet *p)
         return "left where it must not";
     } else if (p->misled) {
         return "was misled by a flow that was held to be right";
-    } else if (p->queued && p->n_handled != 1) {
-        return p->n_handled ? "was handled twice" : "was lost on its way to a handler";
+    } else if (p->queued && p->n_handled > 1) {
+        return "was handled twice";
+    } else if (p->queued && !p->n_handled) {
+        return port_went ? NULL : "was lost on its way to a handler";
     } else if (p->queued && p->out != p->expected) {
         return p->expected & ~p->out ? "was lost" : "left by more ports than the tables said";
     }
@@ -79,16 +85,22 @@ static void check_packets(struct world *w)
     assert_int_equal(total.upcalls.malformed + total.upcalls.alien_action, 0);
     /* Each upcall that was delivered to a channel has been received, and has had one end. */
     assert_int_equal(total.upcalls.received, counts.n_miss_upcalls);
-    assert_int_equal(total.upcalls.executed + total.upcalls.dropped + total.upcalls.send_failed, counts.n_miss_upcalls);
+    assert_int_equal(total.upcalls.executed + total.upcalls.dropped + total.upcalls.send_failed + total.upcalls.overload,
+                     counts.n_miss_upcalls);
+    assert_int_equal(total.upcalls.overload, total.drops[SCHED_DROP_port_gone]);
+    uint64_t n_gone = 0;
     for (unsigned int i = 0; i < w->n_packets; i++) {
         const struct world_packet *p = &w->packets[i];
-        const char *complaint = packet_complaint(p);
+        bool port_went = !odp_port_eq(w->odp[p->in_port], p->in_odp);
+        const char *complaint = packet_complaint(p, port_went);
+        n_gone += p->queued && !p->n_handled;
         if (complaint) {
             fail_msg("seed %llu: packet %u (host %u at port %u to host %u) %s: ports %#llx, not %#llx",
                      (unsigned long long) w->seed, i, p->src, p->in_port, p->dst, complaint, (unsigned long long) p->out,
                      (unsigned long long) p->expected);
         }
     }
+    assert_int_equal(n_gone, total.drops[SCHED_DROP_port_gone]);
 }
 
 /* ---- Flows. ---- */

@@ -14,6 +14,7 @@
 
 #include "lib/dpif/dispatch.h"
 #include "lib/dpif/dpif-sim.h"
+#include "ofproto/crew.h"
 #include "ofproto/flowcache.h"
 #include "ofproto/handler.h"
 #include "ofproto/odp-numbers.h"
@@ -46,6 +47,7 @@ struct world {
     struct dpif_session *session;
     struct flowcache fc;
     struct dispatch *dispatch;
+    struct crew *crew;
     struct handler *handlers[DISPATCH_MAX_HANDLERS];
     unsigned int n_handlers;
     struct revalidators *revalidators;
@@ -60,6 +62,8 @@ struct world {
     unsigned int host_port[WORLD_MAX_HOSTS];
     uint64_t now;
     bool kicked;
+    bool in_order; /* Packets between two hosts must be handled in the order in which they were sent. */
+    unsigned int last_handled[WORLD_MAX_HOSTS][WORLD_MAX_HOSTS + 1];
     unsigned int n_packets;
     struct world_packet packets[WORLD_MAX_PACKETS];
 };
@@ -107,7 +111,8 @@ bool world_has_right_flow(struct world *w, const struct flow *packet);
  *  - each packet has left by the ports by which the tables, as they were when it was decided on, say; none twice, none elsewhere.
  *    Excepted are those whose port was deleted while they were queued, and those that were sent by a flow that was known to be
  *    out of date;
- *  - each packet that no flow matched has been handled, once;
+ *  - each packet that no flow matched has been handled, once, or was dropped while it waited because its port was deleted;
+ *  - if 'in_order', by whomever they were handled, packets between two hosts were handled in order;
  *  - each flow in the datapath is what a fresh translation says; there is a ukey for each flow and a flow for each ukey. */
 void world_check_at_rest(struct world *w);
 

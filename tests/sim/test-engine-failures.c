@@ -74,7 +74,8 @@ static void set(bool *flag) { __atomic_store_n(flag, true, __ATOMIC_RELEASE); }
 /* ---- Faults. ---- */
 
 /* -1: no fault.  Else that many more calls succeed, and then all fail. */
-static int sessions_left, channels_left, handlers_left, dispatches_left;
+static int sessions_left, channels_left, handlers_left, dispatches_left, pids_left;
+static int watches_left; /* Epoll watches that main makes. */
 
 static bool refused(int *left)
 {
@@ -129,6 +130,13 @@ int __wrap_dpif_set_dispatch(struct dpif_session *s, enum dpif_dispatch mode, co
     return refused(&dispatches_left) ? -ENOMEM : __real_dpif_set_dispatch(s, mode, pids, n_pids);
 }
 
+int __real_dpif_port_set_pid(struct dpif_session *s, odp_port_t no, uint32_t upcall_pid);
+int __wrap_dpif_port_set_pid(struct dpif_session *s, odp_port_t no, uint32_t upcall_pid);
+int __wrap_dpif_port_set_pid(struct dpif_session *s, odp_port_t no, uint32_t upcall_pid)
+{
+    return refused(&pids_left) ? -ENOMEM : __real_dpif_port_set_pid(s, no, upcall_pid);
+}
+
 struct thread *__real_thread_start(const char *name, thread_func *func, void (*wake)(void *arg), void *arg);
 struct thread *__wrap_thread_start(const char *name, thread_func *func, void (*wake)(void *arg), void *arg);
 struct thread *__wrap_thread_start(const char *name, thread_func *func, void (*wake)(void *arg), void *arg)
@@ -142,6 +150,10 @@ int __wrap_epoll_ctl(int epoll_fd, int op, int fd, struct epoll_event *event);
 int __wrap_epoll_ctl(int epoll_fd, int op, int fd, struct epoll_event *event)
 {
     if (op != EPOLL_CTL_ADD || pthread_equal(pthread_self(), main_thread)) {
+        if (op == EPOLL_CTL_ADD && refused(&watches_left)) {
+            errno = ENOSPC;
+            return -1;
+        }
         return __real_epoll_ctl(epoll_fd, op, fd, event);
     }
     /* A handler hands a channel over. */
@@ -171,6 +183,8 @@ static void faults_clear(void)
     __atomic_store_n(&channels_left, -1, __ATOMIC_RELAXED);
     __atomic_store_n(&handlers_left, -1, __ATOMIC_RELAXED);
     __atomic_store_n(&dispatches_left, -1, __ATOMIC_RELAXED);
+    __atomic_store_n(&pids_left, -1, __ATOMIC_RELAXED);
+    __atomic_store_n(&watches_left, -1, __ATOMIC_RELAXED);
     __atomic_store_n(&handover, HANDOVER_NORMAL, __ATOMIC_RELAXED);
 }
 
@@ -350,6 +364,9 @@ static void a_mode_change_without_handlers_is_not_told_to_the_kernel(void **stat
 
 static void a_mode_change_without_channels_changes_nothing(void **state) { mode_change(&channels_left, 1); }
 
+/* Two are the handlers' own; then come those of at least two channels. */
+static void a_mode_change_without_watches_changes_nothing(void **state) { mode_change(&watches_left, 3); }
+
 static void a_mode_change_without_threads_changes_nothing(void **state) { mode_change(&handlers_left, 1); }
 
 static void a_mode_change_that_the_kernel_refuses_changes_nothing(void **state) { mode_change(&dispatches_left, 0); }
@@ -395,11 +412,125 @@ static void channels_stay_where_they_are_when_not_all_threads_can_be_started(voi
     growth(1, &handlers_left, 3);
 }
 
+static void channels_stay_where_they_are_when_not_all_handlers_can_sleep(void **state)
+{
+    growth(0, &watches_left, 3);
+    growth(1, &watches_left, 3);
+}
+
+/* One watch more for each handler than in the test before: now channels fail. */
+static void channels_that_were_opened_are_closed_when_not_all_can_be_watched(void **state)
+{
+    growth(0, &watches_left, 12);
+}
+
 static void channels_that_were_opened_are_closed_when_not_all_can_be(void **state) { growth(0, &channels_left, 4); }
 
 static void channels_that_were_opened_are_closed_when_the_kernel_refuses_them(void **state)
 {
     growth(0, &dispatches_left, 0);
+}
+
+/* ---- Ports. ---- */
+
+static bool is_in_datapath(struct net *net, const char *name)
+{
+    struct dpif_port port;
+    return !dpif_port_query_by_name(engine_session(net->e), name, &port);
+}
+
+/* A port that cannot be added, for want of what FAULT gives or because the datapath refuses (NULL): nothing is left of
+ * it, the others are served, and later it can be added, and go. */
+static void port_addition(int m, int *fault)
+{
+    struct net net;
+    odp_port_t no;
+
+    net_init(&net, modes[m], 2, 4);
+    net_start(&net);
+    check_all_served(&net, "before");
+    size_t fds = n_fds();
+
+    for (unsigned int i = 0; i < 5; i++) {
+        if (fault) {
+            __atomic_store_n(fault, 0, __ATOMIC_RELAXED);
+        } else {
+            sim_set_fault(engine_dpif(net.e), SIM_FAULT_PORT_ADD, ENOMEM);
+        }
+        assert_true(engine_port_add(net.e, "p4", DPIF_PORT_NETDEV, ODPP_NONE, &no) < 0);
+        faults_clear();
+        assert_int_equal(n_fds(), fds);
+        assert_false(is_in_datapath(&net, "p4"));
+        check_all_served(&net, "after a port that could not be added");
+    }
+    assert_int_equal(engine_port_add(net.e, "p4", DPIF_PORT_NETDEV, ODPP_NONE, &net.odp[net.n_ports++]), 0);
+    net_start(&net);
+    check_all_served(&net, "after a port that could be added");
+    assert_int_equal(engine_port_del(net.e, net.odp[--net.n_ports]), 0);
+    net_start(&net);
+    assert_true(await(has_fds, &fds));
+    check_all_served(&net, "after it was deleted");
+    net_uninit(&net);
+}
+
+static void a_port_for_which_there_is_no_channel_leaves_nothing_behind(void **state)
+{
+    port_addition(1, &channels_left);
+}
+
+static void a_port_whose_channel_cannot_be_watched_leaves_nothing_behind(void **state)
+{
+    port_addition(1, &watches_left);
+}
+
+static void a_port_that_the_datapath_refuses_leaves_nothing_behind(void **state)
+{
+    port_addition(0, NULL);
+    port_addition(1, NULL);
+}
+
+/* A port that is in the datapath, added by another one, cannot be taken over: it stays there, as it was, and later it
+ * can be; so can one that we have, for which the kernel is to get a new channel: the old one stays in use. */
+static void port_adoption(int *fault)
+{
+    struct net net;
+    struct dpif_port port;
+    odp_port_t no;
+
+    net_init(&net, DISPATCH_PER_PORT, 2, 4);
+    net_start(&net);
+    check_all_served(&net, "before");
+    assert_int_equal(dpif_port_add(engine_session(net.e), "p4", DPIF_PORT_NETDEV, 77, (odp_port_t){ 1000 }, &no), 0);
+    size_t fds = n_fds();
+
+    for (unsigned int i = 0; i < 5; i++) {
+        __atomic_store_n(fault, 0, __ATOMIC_RELAXED);
+        assert_true(engine_port_adopt(net.e, no) < 0);
+        assert_true(engine_port_adopt(net.e, net.odp[i % net.n_ports]) < 0);
+        faults_clear();
+        assert_true(await(has_fds, &fds));
+        assert_int_equal(dpif_port_query_by_number(engine_session(net.e), no, &port), 0);
+        assert_int_equal(port.upcall_pid, 77);
+        check_all_served(&net, "after a port that could not be taken over");
+    }
+    assert_int_equal(engine_port_adopt(net.e, no), 0);
+    net.odp[net.n_ports++] = no;
+    net_start(&net);
+    check_all_served(&net, "after a port that could be taken over");
+    fds = n_fds();
+    for (unsigned int i = 0; i < net.n_ports; i++) {
+        assert_int_equal(dispatch_port_adopt(net.e->dispatch, net.odp[i]), 0);
+    }
+    assert_true(await(has_fds, &fds));
+    check_all_served(&net, "after all got new channels");
+    net_uninit(&net);
+}
+
+static void a_port_that_cannot_be_taken_over_stays_as_it_was(void **state)
+{
+    port_adoption(&channels_left);
+    port_adoption(&watches_left);
+    port_adoption(&pids_left);
 }
 
 /* ---- Hand-over of channels. ---- */
@@ -546,12 +677,19 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mode_change_without_handlers_is_not_told_to_the_kernel),
         cmocka_unit_test(a_mode_change_without_channels_changes_nothing),
+        cmocka_unit_test(a_mode_change_without_watches_changes_nothing),
         cmocka_unit_test(a_mode_change_without_threads_changes_nothing),
         cmocka_unit_test(a_mode_change_that_the_kernel_refuses_changes_nothing),
         cmocka_unit_test(channels_stay_where_they_are_when_not_all_handlers_can_be_made),
         cmocka_unit_test(channels_stay_where_they_are_when_not_all_threads_can_be_started),
+        cmocka_unit_test(channels_stay_where_they_are_when_not_all_handlers_can_sleep),
+        cmocka_unit_test(channels_that_were_opened_are_closed_when_not_all_can_be_watched),
         cmocka_unit_test(channels_that_were_opened_are_closed_when_not_all_can_be),
         cmocka_unit_test(channels_that_were_opened_are_closed_when_the_kernel_refuses_them),
+        cmocka_unit_test(a_port_for_which_there_is_no_channel_leaves_nothing_behind),
+        cmocka_unit_test(a_port_whose_channel_cannot_be_watched_leaves_nothing_behind),
+        cmocka_unit_test(a_port_that_the_datapath_refuses_leaves_nothing_behind),
+        cmocka_unit_test(a_port_that_cannot_be_taken_over_stays_as_it_was),
         cmocka_unit_test(a_channel_is_not_closed_by_its_new_owner_before_the_old_one_has_let_go),
         cmocka_unit_test(a_hand_over_that_fails_is_made_later),
         cmocka_unit_test(it_starts_with_the_handlers_that_there_are_threads_for),

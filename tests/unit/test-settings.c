@@ -68,6 +68,25 @@ static void bad_settings_become_the_defaults(void **state)
     warn_once_uninit();
 }
 
+static void thread_counts_are_sane_whatever_is_asked_for(void **state)
+{
+    static const struct {
+        const char *text;
+        unsigned int n;
+    } counts[] = { { "1", 1 }, { "256", 256 }, { "257", 256 }, { "1000000", 256 }, { "99999999999999999999", 256 },
+                   { "0", 0 }, { "00000000000000000000000", 0 }, { "-1", 0 }, { "-99999999999999999999", 0 }, { "", 0 },
+                   { "four", 0 }, { "4 ", 0 }, { "4.5", 0 } };
+
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const char *const map[] = { "n-handler-threads", counts[i].text, "n-revalidator-threads", counts[i].text, NULL };
+        struct engine_settings s;
+        settings_read_engine(get, map, &s);
+        assert_int_equal(s.n_handlers, counts[i].n);
+        assert_int_equal(s.n_revalidators, counts[i].n);
+    }
+    warn_once_uninit();
+}
+
 static void addresses_are_read_whole_or_not_at_all(void **state)
 {
     static const char *const bad[] = { "", "00:11:22:33:44", "00:11:22:33:44:5", "00:11:22:33:44:55 ", "00-11-22-33-44-55",
@@ -104,6 +123,7 @@ int main(void)
         cmocka_unit_test(absent_settings_are_the_defaults),
         cmocka_unit_test(good_settings_are_taken),
         cmocka_unit_test(bad_settings_become_the_defaults),
+        cmocka_unit_test(thread_counts_are_sane_whatever_is_asked_for),
         cmocka_unit_test(addresses_are_read_whole_or_not_at_all),
         cmocka_unit_test(datapath_ids_are_16_digits_or_prefixed),
     };
