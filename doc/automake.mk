@@ -1,1 +1,1 @@
-EXTRA_DIST += doc/architecture.md doc/testing.md
+EXTRA_DIST += doc/architecture.md doc/dispatch.md doc/testing.md

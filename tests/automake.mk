@@ -2,16 +2,22 @@
 LDADD = $(UNIT_LIBS)
 if HAVE_CMOCKA
 check_PROGRAMS += \
+	tests/unit/test-affinity \
 	tests/unit/test-arena \
 	tests/unit/test-attrbuf \
+	tests/unit/test-cell \
 	tests/unit/test-counter \
 	tests/unit/test-daemon \
+	tests/unit/test-dispatch-cpu \
+	tests/unit/test-dispatch \
 	tests/unit/test-dpif-sim \
 	tests/unit/test-dpif-sim-dump \
 	tests/unit/test-dpif-sim-flow \
 	tests/unit/test-dpif-sim-referee \
 	tests/unit/test-dpif-upcall \
 	tests/unit/test-flow \
+	tests/unit/test-flowprobe \
+	tests/unit/test-histogram \
 	tests/unit/test-jsonrpc \
 	tests/unit/test-link \
 	tests/unit/test-lock \
@@ -25,11 +31,15 @@ check_PROGRAMS += \
 	tests/unit/test-ovsdb \
 	tests/unit/test-ovsdb-row \
 	tests/unit/test-packet \
+	tests/unit/test-placement \
 	tests/unit/test-port-numbers \
+	tests/unit/test-rcvbuf-budget \
+	tests/unit/test-sched \
 	tests/unit/test-settings \
 	tests/unit/test-thread \
 	tests/unit/test-ukey \
 	tests/unit/test-unixctl \
+	tests/unit/test-upcall-peek \
 	tests/unit/test-util \
 	tests/unit/test-vlan-config \
 	tests/unit/test-wakeup \
@@ -38,21 +48,29 @@ check_PROGRAMS += \
 	tests/unit/test-xlate-random \
 	tests/sim/test-engine \
 	tests/sim/test-engine-failures \
+	tests/sim/test-engine-show \
 	tests/system/test-dpif-kernel
+tests_unit_test_dispatch_SOURCES = tests/unit/test-dispatch.c tests/unit/dpif-sim-kit.h
+tests_unit_test_dispatch_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dpif_channel_open,--wrap=dpif_channel_set_rcvbuf \
+	-Wl,--wrap=dpif_channel_drops
 tests_unit_test_dpif_sim_SOURCES = tests/unit/test-dpif-sim.c tests/unit/dpif-sim-kit.h
 tests_unit_test_dpif_sim_dump_SOURCES = tests/unit/test-dpif-sim-dump.c tests/unit/dpif-sim-kit.h
 tests_unit_test_dpif_sim_flow_SOURCES = tests/unit/test-dpif-sim-flow.c tests/unit/dpif-sim-kit.h
 tests_unit_test_dpif_sim_referee_SOURCES = tests/unit/test-dpif-sim-referee.c tests/unit/dpif-sim-kit.h
+tests_unit_test_flowprobe_SOURCES = tests/unit/test-flowprobe.c utilities/flowprobe.c utilities/flowcount.c
 tests_unit_test_port_numbers_SOURCES = tests/unit/test-port-numbers.c vswitchd/port-numbers.c
+tests_unit_test_sched_SOURCES = tests/unit/test-sched.c tests/unit/sched-kit.h
 tests_unit_test_settings_SOURCES = tests/unit/test-settings.c vswitchd/settings.c
 tests_unit_test_vlan_config_SOURCES = tests/unit/test-vlan-config.c vswitchd/vlan-config.c
 tests_unit_test_xlate_SOURCES = tests/unit/test-xlate.c tests/unit/xlate-kit.h
 tests_unit_test_xlate_random_SOURCES = tests/unit/test-xlate-random.c tests/unit/xlate-kit.h
 tests_sim_test_engine_SOURCES = tests/sim/test-engine.c tests/sim/sim-world.c tests/sim/sim-world-check.c tests/sim/sim-world.h
 tests_system_test_dpif_kernel_SOURCES = tests/system/test-dpif-kernel.c tests/system/dpif-kernel-kit.h
+tests_unit_test_dispatch_cpu_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dpif_set_dispatch
 tests_sim_test_engine_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=upcall_account,--wrap=dispatch_kernel_grace_period
+tests_sim_test_engine_show_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=unixctl_reply_take,--wrap=unixctl_error
 tests_sim_test_engine_failures_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dpif_session_open,--wrap=dpif_channel_open \
-	-Wl,--wrap=dpif_channel_close,--wrap=dpif_set_dispatch,--wrap=epoll_ctl,--wrap=thread_start
+	-Wl,--wrap=dpif_channel_close,--wrap=dpif_set_dispatch,--wrap=dpif_port_set_pid,--wrap=epoll_ctl,--wrap=thread_start
 endif
 
 # System tests: scenarios on the real kernel datapath, in a guest.  "make check" leaves them out.
@@ -62,15 +80,19 @@ endif
 SYSTEM_AT = \
 	tests/system/testsuite.at \
 	tests/system/macros.at \
+	tests/system/flowtools.at \
 	tests/system/ping.at \
 	tests/system/herd.at \
+	tests/system/affinity.at \
 	tests/system/vlan.at \
 	tests/system/ports.at \
 	tests/system/restart.at \
 	tests/system/patch.at \
 	tests/system/fdb.at \
 	tests/system/commands.at \
+	tests/system/upcall-show.at \
 	tests/system/misuse.at \
+	tests/system/dispatch-misuse.at \
 	tests/system/churn.at \
 	tests/system/ovs-ctl.at
 EXTRA_DIST += $(SYSTEM_AT) tests/system/harness.sh tests/system/run tests/system/valgrind.supp
@@ -106,3 +128,7 @@ tests_fuzz_fuzz_odp_key_SOURCES = tests/fuzz/fuzz-odp-key.c
 tests_fuzz_fuzz_odp_key_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_odp_key_LDADD = $(SLUICE_LIBS)
 endif
+
+# A model of the lanes' hand-over, checked by spin.
+EXTRA_DIST += tests/model/lane.pml
+dist_check_SCRIPTS += tests/model/check-model
