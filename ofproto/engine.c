@@ -76,6 +76,11 @@ static int dispatch_replace(struct engine *e, enum dpif_dispatch mode, unsigned 
     if (!error) {
         error = dispatch_publish(dispatch);
         if (error) {
+            /* It may have got as far as the fallback's array, and the kernel sends everything there: what was before is told anew. */
+            int again = e->dispatch ? dispatch_assert(e->dispatch) : 0;
+            if (again) {
+                log_warn_rl(5, "cannot tell the kernel the dispatch of before (%s)", strerror(-again));
+            }
             handlers_end(e, handlers, n);
         }
     }
@@ -105,6 +110,7 @@ static int dispatch_replace(struct engine *e, enum dpif_dispatch mode, unsigned 
 
     if (old) {
         dispatch_kernel_grace_period();
+        dispatch_seal(old);
         handlers_end(e, old_handlers, n_old);
         crew_unref(old_crew);
         dispatch_inherit_loss(dispatch, old); /* What it lost since. */
@@ -509,13 +515,13 @@ void engine_port_gone(struct engine *e, odp_port_t no)
     ports_forget(e, no);
 }
 
-void engine_assert_dispatch(struct engine *e)
+void engine_assert_dispatch(struct engine *e, bool known)
 {
     int error = dispatch_assert(e->dispatch);
     if (error) {
-        log_warn_rl(5, "datapath %s: another program has changed how upcalls are dispatched, and it could not be set right (%s)",
-                    dpif_name(e->dpif), strerror(-error));
-    } else {
+        log_warn_rl(5, "datapath %s: another program %s changed how upcalls are dispatched, and it could not be set right (%s)",
+                    dpif_name(e->dpif), known ? "has" : "may have", strerror(-error));
+    } else if (known) {
         log_info_rl(5, "datapath %s: another program (ovs-dpctl?) had changed how upcalls are dispatched; set right again",
                     dpif_name(e->dpif));
     }

@@ -57,8 +57,8 @@ int engine_port_add(struct engine *e, const char *name, enum dpif_port_type type
                     odp_port_t *ret_no);
 int engine_port_adopt(struct engine *e, odp_port_t no);
 int engine_port_del(struct engine *e, odp_port_t no); /* Also of one that is not served.  Gone already is no error. */
-/* Another program has changed how the datapath dispatches upcalls: sets it right. */
-void engine_assert_dispatch(struct engine *e);
+/* Another program has changed how the datapath dispatches upcalls (not KNOWN: or may have): sets it right. */
+void engine_assert_dispatch(struct engine *e, bool known);
 /* The port is gone from the datapath already. */
 void engine_port_gone(struct engine *e, odp_port_t no);
 

@@ -30,12 +30,19 @@ void handler_lend(struct handler *h)
         !__atomic_load_n(&h->crew->helps, __ATOMIC_RELAXED)) {
         return;
     }
+    unsigned int n_idle = crew_n_idle(h->crew);
+    if (!n_idle) {
+        return;
+    }
+    /* An equal part for us, for it, and for those that we may hire next.  What there is to lend comes first: nobody is woken for
+     * a lone flow, crumbs, or control packets, batch after batch. */
+    struct lane *chain = sched_lend(&h->sched, h->sched.n / (1 + n_idle), worth->slice);
+    if (!chain) {
+        return;
+    }
     rcu_read_lock();
     struct handler *colleague = crew_hire(h->crew, h->id);
     if (colleague) {
-        /* An equal part for us, for it, and for those that we may hire next.  It is hired, so it has to get a message, whether there
-         * is anything to lend or not. */
-        struct lane *chain = sched_lend(&h->sched, h->sched.n / (2 + crew_n_idle(h->crew)), worth->slice);
         for (const struct lane *l = chain; l; l = l->next) {
             COUNT(h, lanes_lent);
         }
@@ -44,6 +51,10 @@ void handler_lend(struct handler *h)
         dispatch_wake(h->dispatch, colleague->id);
     }
     rcu_read_unlock();
+    for (struct lane *next; !colleague && chain; chain = next) { /* All have woken meanwhile. */
+        next = chain->next;
+        sched_take_back(&h->sched, chain);
+    }
 }
 
 unsigned int handler_take_guests(struct handler *h, struct cell *cells[], unsigned int max)
@@ -81,7 +92,8 @@ static void give_back(struct lane *l)
 
 void handler_return_guests(struct handler *h, bool all)
 {
-    all = all || h->sched.n > OWN_MAX;
+    /* Own work goes first, so who has a full batch of it each time, and little more, would keep guests for ever unserved. */
+    all = all || h->crowded || h->sched.n > OWN_MAX;
     for (struct lane **p = &h->guests; *p;) {
         struct lane *l = *p;
         if (all || lane_is_empty(l)) {

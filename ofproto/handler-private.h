@@ -36,6 +36,7 @@ struct handler {
     bool in_idle;               /* Our bit is set, or was until we were hired. */
     unsigned int n_outstanding; /* Times that we were hired, and the lanes have not come yet. */
     struct lane *guests;        /* Lanes of colleagues. */
+    bool crowded;               /* The last batch had more of our own than half: no place for guests. */
     bool recalls;               /* Atomic: we wait for what we lent. */
 
     struct __cds_wfcq_head inbox_head; /* Messages; taken out by the handler. */

@@ -75,9 +75,10 @@ void handler_send(struct handler *h, enum handler_message_type type, odp_port_t 
 
 void handler_port_gone(struct handler *h, odp_port_t no)
 {
-    /* If there is nothing to forget, nothing is sent: so a handler that sleeps for days collects no messages. */
+    /* It is woken, so that one that sleeps for days collects no messages; if there is nothing to forget it may sleep on. */
     if (sched_has_port(&h->sched, no)) {
         handler_send(h, MESSAGE_GONE, no, NULL);
+        dispatch_wake(h->dispatch, h->id);
     }
 }
 
@@ -189,6 +190,7 @@ static unsigned int serve(struct handler *h, uint64_t now)
     unsigned int n_own = sched_take(&h->sched, cells, UPCALL_BATCH), n = n_own;
     if (unlikely(h->guests)) {
         n += handler_take_guests(h, &cells[n], UPCALL_BATCH - n);
+        h->crowded = n_own > UPCALL_BATCH / 2;
         histogram_bump(&h->stats.guests_served, n - n_own);
     }
     if (!n) {
@@ -256,10 +258,11 @@ unsigned int handler_run_once(struct handler *h, int timeout_ms)
     uint64_t now = clock_nsec();
     /* What has come while others were served has waited since we last looked, at most. */
     uint64_t arrived = sleeps ? now : h->looked;
+    /* Before anything is read: a port that was deleted while we slept may be there again, and then what is read is of the new one. */
+    handler_inbox_run(h);
     for (int i = 0; i < n; i++) {
         taken += drain(h, ready[i], arrived);
     }
-    handler_inbox_run(h);
     if (sleeps) {
         h->looked = 0;
         COUNT(h, wakeups);

@@ -49,7 +49,7 @@ unsigned int handler_run_once(struct handler *h, int timeout_ms);
  * must be none. */
 unsigned int handler_n_away(const struct handler *h);
 
-/* Port NO has been deleted from the datapath.  Any thread; the handler forgets the port when it next runs. */
+/* Port NO has been deleted from the datapath.  Any thread; it is woken to forget the port. */
 void handler_port_gone(struct handler *h, odp_port_t no);
 
 /* Any thread; a reading may lag. */

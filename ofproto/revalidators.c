@@ -24,6 +24,10 @@ COUNTER_DEFINE(revalidate_kick);
 #define MAX_REVALIDATORS 256
 /* Between the beginnings of two rounds: at most 200 a second. */
 #define ROUND_GAP_MS 5
+/* After a round that was long, the next that nobody waits for begins only when the handlers have had as much time as it took, up
+ * to this.  A flood of new stations asks for a round with every batch; without a rest the rounds, each longer than the one before
+ * because of the flows that the last batch brought, take the CPU from the handlers who bring them. */
+#define MAX_REST_MS 500
 /* Flows taken from a dump at a time. */
 #define CHUNK 64
 /* Idle time while there are more flows than the limit. */
@@ -48,6 +52,8 @@ struct revalidators {
     struct flowcache *fc;
     struct wakeup wakeup; /* The leader sleeps on it. */
     bool requested;       /* Atomic: somebody asked for a round, and the leader has been woken. */
+    bool awaited;         /* Atomic: somebody waits for its end. */
+    uint64_t rest_ms;     /* The leader's: how long the last round took, within MAX_REST_MS. */
 
     struct lock lock; /* Rank ROUND.  Guards all that follows. */
     pthread_cond_t cond;
@@ -84,7 +90,9 @@ void revalidators_wait(struct revalidators *p, void (*done)(void *aux), void *au
     *w = (struct waiter) { .done = done, .aux = aux, .round = p->fc->round + 1, .next = p->waiters };
     p->waiters = w;
     lock_release(&p->lock);
+    __atomic_store_n(&p->awaited, true, __ATOMIC_RELEASE);
     revalidators_kick(p);
+    wakeup_set(&p->wakeup); /* Also if it has been asked before, and rests. */
 }
 
 /* Calls those that wait for a round up to ROUND. */
@@ -219,6 +227,7 @@ static bool round_begin(struct revalidators *p)
 
 static void round_run(struct revalidators *p, struct revalidator *leader, const struct thread *self)
 {
+    __atomic_store_n(&p->awaited, false, __ATOMIC_RELEASE);
     __atomic_store_n(&p->requested, false, __ATOMIC_RELEASE);
     if (!round_begin(p)) {
         /* There will be none before the datapath can be dumped again, which may be never: nobody is to hang for that. */
@@ -250,6 +259,7 @@ static void round_run(struct revalidators *p, struct revalidator *leader, const 
     p->stats.max_flows = MAX(p->stats.max_flows, n);
     p->stats.duration_ms = clock_msec() - p->last_begin;
     p->stats.n_rounds++;
+    p->rest_ms = MIN(p->stats.duration_ms, MAX_REST_MS);
     uint64_t round = p->fc->round;
     lock_release(&p->lock);
     if (whole) {
@@ -259,6 +269,16 @@ static void round_run(struct revalidators *p, struct revalidator *leader, const 
 
 /* ---- Threads. ---- */
 
+/* When the next round is to begin, as far as is known now. */
+static uint64_t next_due(struct revalidators *p)
+{
+    if (!__atomic_load_n(&p->requested, __ATOMIC_ACQUIRE)) {
+        return p->last_begin + flowcache_limit(&p->fc->max_revalidator_ms);
+    }
+    bool awaited = __atomic_load_n(&p->awaited, __ATOMIC_ACQUIRE);
+    return p->last_begin + (awaited ? ROUND_GAP_MS : MAX(ROUND_GAP_MS, 2 * p->rest_ms));
+}
+
 static void leader_main(struct thread *self, void *v_)
 {
     struct revalidator *v = v_;
@@ -266,15 +286,14 @@ static void leader_main(struct thread *self, void *v_)
 
     while (!thread_stopping(self)) {
         uint64_t now = clock_msec();
-        bool requested = __atomic_load_n(&p->requested, __ATOMIC_ACQUIRE);
-        uint64_t due = p->last_begin + (requested ? ROUND_GAP_MS : flowcache_limit(&p->fc->max_revalidator_ms));
+        uint64_t due = next_due(p);
         if (now >= due) {
             round_run(p, v, self);
             continue;
         }
+        /* Once it has been asked, further askers do not wake it (revalidators_kick()), but who waits does. */
         struct pollfd pfd = { .fd = p->wakeup.fd, .events = POLLIN };
-        /* Once it has been asked, further askers do not wake it: it sleeps out the gap. */
-        poll(&pfd, requested ? 0 : 1, due - now);
+        poll(&pfd, 1, due - now);
         wakeup_clear(&p->wakeup);
     }
 }

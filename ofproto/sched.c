@@ -446,9 +446,10 @@ struct lane *sched_lend(struct sched *s, unsigned int want, unsigned int least)
 {
     struct lane *chain = NULL;
 
-    for (unsigned int turn = 0; s->ring && turn < LEND_PORTS; turn++) {
-        struct port_queue *q = s->ring;
-        s->ring = q->next;
+    /* Whose turn it is stays as it is: taking turns here, too, is no round robin any more. */
+    struct port_queue *q = s->ring, *last = q ? q->prev : NULL, *next;
+    for (unsigned int turn = 0; q && turn < LEND_PORTS; turn++, q = next) {
+        next = q == last ? NULL : q->next;
         for (unsigned int slice = 0; slice < N_SLICES && q->ready; slice++) {
             unsigned int n = q->ready & 1u << slice ? lane_n(&q->slices[slice]) : 0;
             /* Not the crumbs: moving them costs more than serving them.  And not what is much more than is wanted: a lone flow is best

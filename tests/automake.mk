@@ -83,6 +83,7 @@ SYSTEM_AT = \
 	tests/system/flowtools.at \
 	tests/system/ping.at \
 	tests/system/herd.at \
+	tests/system/change.at \
 	tests/system/affinity.at \
 	tests/system/vlan.at \
 	tests/system/ports.at \

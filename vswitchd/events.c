@@ -127,7 +127,7 @@ static void port_event(enum dpif_port_event event, const struct dpif_port *port,
     case DPIF_PORT_EVENT_CHANGED:
         break; /* Link events say more. */
     case DPIF_PORT_EVENT_DISPATCH:
-        engine_assert_dispatch(((struct vswitch *) v)->engine);
+        engine_assert_dispatch(((struct vswitch *) v)->engine, true);
         break;
     }
 }
@@ -139,6 +139,7 @@ static void port_cb(evutil_socket_t fd UNUSED, short what UNUSED, void *v_)
 
     if (error == -ENOBUFS) {
         log_info("port events were lost; comparing all ports");
+        engine_assert_dispatch(v->engine, false); /* Such an event may be among them. */
         iface_adopt_all(v);
         vswitch_want(v, WORK_PUBLISH | WORK_STATUS);
     } else if (error) {

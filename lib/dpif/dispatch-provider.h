@@ -33,6 +33,7 @@ struct dispatch {
     struct dpif *dpif;
     struct dpif_session *session; /* Main's. */
     unsigned int n_handlers;      /* That get channels. */
+    bool sealed;                  /* Atomic. */
     unsigned int n_made;          /* Made so far; those from n_handlers up are ending. */
     struct dispatch_handler *handlers[DISPATCH_MAX_HANDLERS];
 

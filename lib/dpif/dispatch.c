@@ -441,6 +441,8 @@ void dispatch_pause(struct dispatch *d, unsigned int id, int timeout_ms)
     wakeup_clear(w);
 }
 
+void dispatch_seal(struct dispatch *d) { __atomic_store_n(&d->sealed, true, __ATOMIC_RELEASE); }
+
 void dispatch_drain(struct dispatch *d, unsigned int id, unsigned int (*read)(struct channel *, void *aux), void *aux)
 {
     struct dispatch_handler *h = d->handlers[id];
@@ -462,7 +464,8 @@ void dispatch_drain(struct dispatch *d, unsigned int id, unsigned int (*read)(st
     /* What it still owns may go on receiving (the daemon exits), so this is bounded in rounds, more than any queue takes, and in
      * time: a flood, which no exit can outlast, does not keep it. */
     uint64_t deadline = clock_msec() + DRAIN_MS;
-    for (int round = 0; round < 1024 && clock_msec() < deadline; round++) {
+    bool sealed = __atomic_load_n(&d->sealed, __ATOMIC_ACQUIRE);
+    for (int round = 0; sealed || (round < 1024 && clock_msec() < deadline); round++) {
         struct epoll_event events[MAX_EVENTS];
         unsigned int got = 0;
         n = epoll_wait(h->epoll_fd, events, MAX_EVENTS, 0);

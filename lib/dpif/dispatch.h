@@ -85,6 +85,8 @@ int dispatch_wait(struct dispatch *d, unsigned int h, struct channel *ready[], i
 void dispatch_wake(struct dispatch *d, unsigned int h);
 /* Handler H, which ends, waits until it is woken, or TIMEOUT_MS. */
 void dispatch_pause(struct dispatch *d, unsigned int h, int timeout_ms);
+/* The kernel sends nothing to D any more: dispatch_drain() reads all that there is, however long that takes. */
+void dispatch_seal(struct dispatch *d);
 /* Calls READ for each channel that H owns until it is empty, within bounds.  For a handler that ends. */
 void dispatch_drain(struct dispatch *d, unsigned int h, unsigned int (*read)(struct channel *, void *aux), void *aux);
 

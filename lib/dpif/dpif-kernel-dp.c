@@ -176,6 +176,7 @@ int kernel_dp_attach(struct dpif_kernel_session *s, char **ret_error)
     struct dp_info info = { 0 };
     bool exists = false;
 
+    k->opener = nl_sock_pid(s->sock);
     int error = dp_new(s, name, &info);
     if (error == -EEXIST) {
         error = dp_get(s, name, &info);
@@ -221,6 +222,10 @@ bool kernel_dp_features_differ(const struct dpif_kernel *k, const struct nlmsghd
 {
     struct dp_info info;
     uint32_t ours = __atomic_load_n(&k->features, __ATOMIC_RELAXED);
+    /* The kernel passes on the port id of whoever asked for the change. */
+    if (nlh->nlmsg_pid == k->opener || nlh->nlmsg_pid == __atomic_load_n(&k->setter, __ATOMIC_RELAXED)) {
+        return false;
+    }
     return ours && !dp_parse(nlh, &info) && info.dp_ifindex == k->dp_ifindex && info.features != ours &&
            ((const struct kernel_header *) nlh)->genl.cmd != OVS_DP_CMD_DEL;
 }
@@ -250,6 +255,8 @@ int kernel_set_dispatch(struct dpif_session *session, enum dpif_dispatch mode, c
         attrbuf_put(&b, OVS_DP_ATTR_PER_CPU_PIDS, pids, n_pids * sizeof *pids);
         break;
     }
+    /* Before the request: its answer may get lost, its notification comes all the same. */
+    __atomic_store_n(&kernel_session_dpif(s)->setter, nl_sock_pid(s->sock), __ATOMIC_RELAXED);
     int error = kernel_transact(s, &b, NULL, NULL);
     if (!error) {
         __atomic_store_n(&kernel_session_dpif(s)->features, features, __ATOMIC_RELAXED);

@@ -20,6 +20,8 @@ struct dpif_kernel {
     uint16_t dp_family, vport_family, flow_family, packet_family;
     struct nl_sock *events; /* Member of the groups of ports and datapaths; used by one thread, the caller of port_poll. */
     uint32_t features;      /* Atomic: the feature word that was last set for dispatch; 0: none yet. */
+    uint32_t opener;        /* Port id of the session that opened the datapath. */
+    uint32_t setter;        /* Atomic: of the session that set that word last. */
     struct nl_sock *spare_dump_sock; /* Of the last flow dump that was read to its end; NULL: none.  Atomic. */
 };
 

@@ -117,6 +117,7 @@ static bool read_node(struct machine *m, int id, unsigned int index, struct bitm
 {
     bool any = false;
 
+    numa_node_to_cpu_update(); /* What it has read may be of before a CPU came.  It holds for the next call only. */
     if (numa_node_to_cpus(id, cpus) < 0) {
         return false;
     }
@@ -135,7 +136,6 @@ static void read_nodes(struct machine *m)
     if (numa_available() < 0) {
         return;
     }
-    numa_node_to_cpu_update(); /* What it has read may be of before a CPU came. */
     struct bitmask *cpus = numa_allocate_cpumask();
     for (int id = 0; id <= numa_max_node() && m->n_nodes < MACHINE_MAX_NODES; id++) {
         m->n_nodes += read_node(m, id, m->n_nodes, cpus);

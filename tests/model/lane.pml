@@ -52,7 +52,7 @@
 #define N_STORES 2 /* That a buffer holds. */
 #endif
 
-mtype = { APPEND, LENT, LENT_NOTHING, BACK, WAKE, RECALLS };
+mtype = { APPEND, LENT, BACK, WAKE, RECALLS };
 
 /* Stores of handler N that are under way.  The byte: whose lane, inbox, wakeup. */
 chan sb[2] = [N_STORES] of { mtype, byte };
@@ -106,9 +106,6 @@ end:
                assert(!ended[whose]);
                inbox_lent[whose]++;
                inbox_guest[whose] = true
-           :: what == LENT_NOTHING ->
-               assert(!ended[whose]);
-               inbox_lent[whose]++
            :: what == BACK ->
                assert(!ended[whose]);
                inbox_back[whose] = true
@@ -204,12 +201,9 @@ inline handler_lend()
        }
        atomic {
            len(sb[me]) + 2 <= N_STORES ->
-           if
-           :: home = false;
-               holders[me]--;
-               sb[me] ! LENT, OTHER(me)
-           :: sb[me] ! LENT_NOTHING, OTHER(me)
-           fi;
+           home = false;
+           holders[me]--;
+           sb[me] ! LENT, OTHER(me);
 #ifndef BROKEN_LEND_WAKE
            sb[me] ! WAKE, OTHER(me);
 #endif

@@ -248,6 +248,8 @@ h_no_ping() {
         cat ping.out
         return 1
     fi
+    # Who pings again is not to be told that the question of before found nobody.
+    ip -n "$1" neigh flush to "$2" >/dev/null 2>&1
     grep '100% packet loss' ping.out
 }
 
