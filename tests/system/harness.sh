@@ -10,8 +10,9 @@
 # Nothing here sleeps for a condition's sake: h_wait asks again until the condition holds, for a bounded time.
 
 : "${VSWITCHD:=$abs_top_builddir/vswitchd/ovs-vswitchd}"
-# The system's own programs first: wrappers that a user has before them (of python3, say) take seconds in a guest.
-PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH
+# The system's own programs first: wrappers that a user has before them (of python3, say) take seconds in a guest.  Before
+# them the guest's modprobe, which knows where the modules of its kernel are.
+PATH=/run/kernel/bin:/usr/sbin:/usr/bin:/sbin:/bin:$PATH
 export PATH
 : "${WRAPPER=}"
 h_schema=/usr/share/openvswitch/vswitch.ovsschema
