@@ -313,8 +313,8 @@ static void finish(struct handler *h)
         if (!h->n_outstanding && !h->sched.n_lent) {
             return;
         }
-        /* Whoever sends what we wait for wakes us behind it.  Not for ever: a message of main's, which wakes nobody, may hide it for a moment
-         * while it is being appended. */
+        /* Whoever sends what we wait for wakes us behind it.  Not for ever: another message may hide it for a moment, while it is being
+         * appended, and our wakeup has then been used up. */
         dispatch_pause(h->dispatch, h->id, 10);
     }
 }

@@ -303,4 +303,11 @@ h_switches() { cat /proc/$(h_pid)/task/*/status | awk '
 h_n_handlers() { cat /proc/$(h_pid)/task/*/comm | grep -c '^handler'; }
 h_n_threads() { ls /proc/$(h_pid)/task | wc -l; }
 h_n_fds() { ls /proc/$(h_pid)/fd | wc -l; }
+# Of these, netlink sockets, and what handlers sleep on: not the connections of whoever has just asked something.
+h_n_dispatch_fds() {
+    ls -l /proc/$(h_pid)/fd | sed -n 's/.* -> //p' | awk '
+        NR == FNR { netlink["socket:[" $10 "]"] = 1; next }
+        $1 in netlink || /eventpoll|eventfd/ { n++ }
+        END { print n + 0 }' /proc/net/netlink -
+}
 h_rss() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' /proc/$(h_pid)/status; }
