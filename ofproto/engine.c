@@ -44,12 +44,12 @@ static enum dpif_dispatch choose_mode(const struct engine *e, enum dispatch_wish
 
 /* ---- Handlers and dispatch. ---- */
 
-/* Ends N handlers, all at once, and adds up what they counted. */
-static void handlers_end(struct engine *e, struct handler **handlers, unsigned int n)
+/* Ends N handlers, all at once, and adds up what they counted.  EXITING: nobody comes after them. */
+static void handlers_end(struct engine *e, struct handler **handlers, unsigned int n, bool exiting)
 {
     struct handler_stats total = { 0 };
     for (unsigned int i = 0; i < n && e->running; i++) {
-        handler_stop(handlers[i]);
+        handler_stop(handlers[i], exiting);
     }
     for (unsigned int i = 0; i < n; i++) {
         handler_destroy(handlers[i], &total);
@@ -81,7 +81,7 @@ static int dispatch_replace(struct engine *e, enum dpif_dispatch mode, unsigned 
             if (again) {
                 log_warn_rl(5, "cannot tell the kernel the dispatch of before (%s)", strerror(-again));
             }
-            handlers_end(e, handlers, n);
+            handlers_end(e, handlers, n, false);
         }
     }
     if (error) {
@@ -111,7 +111,7 @@ static int dispatch_replace(struct engine *e, enum dpif_dispatch mode, unsigned 
     if (old) {
         dispatch_kernel_grace_period();
         dispatch_seal(old);
-        handlers_end(e, old_handlers, n_old);
+        handlers_end(e, old_handlers, n_old, false);
         crew_unref(old_crew);
         dispatch_inherit_loss(dispatch, old); /* What it lost since. */
         dispatch_close(old);
@@ -137,7 +137,7 @@ static int handlers_resize(struct engine *e, unsigned int n)
         if (!error) {
             error = dispatch_resize(e->dispatch, n);
             if (error) {
-                handlers_end(e, &handlers[old], n - old);
+                handlers_end(e, &handlers[old], n - old, false);
             }
         }
         if (error) {
@@ -158,7 +158,7 @@ static int handlers_resize(struct engine *e, unsigned int n)
         memset(&e->handlers[n], 0, (old - n) * sizeof *ending);
         e->n_handlers = n;
         lock_release(&e->lock);
-        handlers_end(e, ending, old - n);
+        handlers_end(e, ending, old - n, false);
         dispatch_trim(e->dispatch);
     }
     log_info("datapath %s: %u handlers (were %u)", dpif_name(e->dpif), n, old);
@@ -265,7 +265,7 @@ static void engine_stop(struct engine *e)
     memset(e->handlers, 0, sizeof e->handlers);
     e->n_handlers = 0;
     lock_release(&e->lock);
-    handlers_end(e, handlers, n);
+    handlers_end(e, handlers, n, true);
     revalidators_resize(e->revalidators, 0);
     e->running = false;
 }

@@ -38,6 +38,7 @@ struct handler {
     struct lane *guests;        /* Lanes of colleagues. */
     bool crowded;               /* The last batch had more of our own than half: no place for guests. */
     bool recalls;               /* Atomic: we wait for what we lent. */
+    bool exiting;               /* Written before thread_stop(), read after thread_stopping(). */
 
     struct __cds_wfcq_head inbox_head; /* Messages; taken out by the handler. */
     struct cds_wfcq_tail inbox_tail CACHE_ALIGNED;

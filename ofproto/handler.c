@@ -26,6 +26,9 @@ LOG_MODULE(handler);
  * notice are what most of a lone packet's time is made of, and that is what they are to tell. */
 #define TIMED_SMALL 8
 #define TIMED_EVERY 16
+/* When the daemon exits: longest that a handler serves what it has read.  Init scripts kill after eight seconds (ovs-ctl stop), and then
+ * nothing is done at all; the packets of a backlog that takes longer are not worth that. */
+#define EXIT_MS 4000
 
 int handler_create(struct flowcache *fc, struct dispatch *dispatch, struct crew *crew, unsigned int id,
                    struct handler **ret_handler)
@@ -282,13 +285,14 @@ unsigned int handler_run_once(struct handler *h, int timeout_ms)
 
 /* ---- The thread. ---- */
 
-/* Takes what CH has and serves all that waits. */
+/* Takes what CH has, and serves all that waits.  When the daemon exits everything is read first: there is a limit of time, and within
+ * it the lanes are fair. */
 static unsigned int drain_and_serve(struct channel *ch, void *h_)
 {
     struct handler *h = h_;
     uint64_t now = clock_nsec();
     unsigned int n = drain(h, ch, now);
-    while (serve(h, now)) {
+    while (!h->exiting && serve(h, now)) {
         now = clock_nsec();
     }
     return n;
@@ -304,18 +308,23 @@ static void finish(struct handler *h)
     handler_inbox_run(h);
     handler_return_guests(h, true);
     dispatch_drain(h->dispatch, h->id, drain_and_serve, h);
-    for (;;) {
+    uint64_t now = clock_nsec(), deadline = h->exiting ? now + EXIT_MS * 1000000ull : UINT64_MAX;
+    for (;; now = clock_nsec()) {
         handler_inbox_run(h);
         handler_return_guests(h, true);
-        if (serve(h, clock_nsec())) {
+        if (now < deadline && serve(h, now)) {
             continue;
         }
         if (!h->n_outstanding && !h->sched.n_lent) {
-            return;
+            break;
         }
         /* Whoever sends what we wait for wakes us behind it.  Not for ever: another message may hide it for a moment, while it is being
          * appended, and our wakeup has then been used up. */
         dispatch_pause(h->dispatch, h->id, 10);
+    }
+    if (!sched_is_empty(&h->sched)) {
+        log_warn("%u upcalls still waited %d ms after the daemon was told to exit: dropped", h->sched.n, EXIT_MS);
+        sched_drop_all(&h->sched);
     }
 }
 
@@ -343,8 +352,9 @@ int handler_start(struct handler *h)
     return h->thread ? 0 : -EAGAIN;
 }
 
-void handler_stop(struct handler *h)
+void handler_stop(struct handler *h, bool exiting)
 {
+    h->exiting = exiting;
     if (h->thread) {
         thread_stop(h->thread);
     }

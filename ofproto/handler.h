@@ -36,8 +36,10 @@ struct handler_stats {
 int handler_create(struct flowcache *fc, struct dispatch *dispatch, struct crew *crew, unsigned int id,
                    struct handler **ret_handler);
 int handler_start(struct handler *h);
-/* Asks the thread to end: it carries on with what it has read, drains the channels that retire, and ends. */
-void handler_stop(struct handler *h);
+/* Asks the thread to end: it carries on with what it has read, drains the channels that retire, and ends.  EXITING: nobody takes over, the
+ * kernel may go on sending, and whoever waits has little patience: so within five seconds, with what is left counted as dropped.  Main,
+ * once. */
+void handler_stop(struct handler *h, bool exiting);
 /* Waits for that and frees H.  Adds what it counted to *TOTAL. Accepts NULL. */
 void handler_destroy(struct handler *h, struct handler_stats *total);
 

@@ -372,19 +372,19 @@ void sched_done(struct sched *s, struct cell *cells[], unsigned int n)
 
 /* ---- Ports that go. ---- */
 
-static void drop_waiting(struct sched *s, struct port_queue *q, struct cell *c)
+static void drop_waiting(struct sched *s, struct port_queue *q, struct cell *c, enum sched_drop why)
 {
-    count_drop(s, q, SCHED_DROP_port_gone);
+    count_drop(s, q, why);
     q->bytes -= c->size;
     cell_free(&s->pool, c);
     s->n--;
 }
 
-/* All that waits here; what is lent is served, and finds no port. */
-static void drop_all(struct sched *s, struct port_queue *q)
+/* All that waits here.  What is lent is served, whatever the reason (of a port that has gone it finds no port). */
+static void drop_all(struct sched *s, struct port_queue *q, enum sched_drop why)
 {
     while (q->ready) {
-        drop_waiting(s, q, queue_pop(q));
+        drop_waiting(s, q, queue_pop(q), why);
     }
     if (q->next) {
         ring_remove(s, q);
@@ -394,7 +394,16 @@ static void drop_all(struct sched *s, struct port_queue *q)
     }
     while (q->n_control) {
         q->n_control--;
-        drop_waiting(s, q, lane_pop(&q->control));
+        drop_waiting(s, q, lane_pop(&q->control), why);
+    }
+}
+
+void sched_drop_all(struct sched *s)
+{
+    for (size_t i = 0; i < s->queues->n; i++) {
+        if (s->queues->by_port[i]) {
+            drop_all(s, s->queues->by_port[i], SCHED_DROP_exit);
+        }
     }
 }
 
@@ -403,7 +412,7 @@ void sched_port_gone(struct sched *s, odp_port_t no)
     struct port_queue *q = no.n < s->queues->n ? s->queues->by_port[no.n] : NULL;
     if (q) {
         q->gone = true;
-        drop_all(s, q);
+        drop_all(s, q, SCHED_DROP_port_gone);
         forget_if_over(s, q);
     }
 }
@@ -476,7 +485,7 @@ void sched_take_back(struct sched *s, struct lane *l)
         ready(s, q, slice);
     }
     if (q->gone) {
-        drop_all(s, q);
+        drop_all(s, q, SCHED_DROP_port_gone);
     }
     forget_if_over(s, q);
 }

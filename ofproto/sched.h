@@ -38,7 +38,8 @@
     DROP(share,        "its port had more than its share waiting")                                 \
     DROP(control,      "its port had too many control packets waiting")                            \
     DROP(memory,       "no memory was left for waiting upcalls of its size")                       \
-    DROP(port_gone,    "its port was deleted while it waited")
+    DROP(port_gone,    "its port was deleted while it waited")                                     \
+    DROP(exit,         "the daemon ended before its turn")
 /* clang-format on */
 enum sched_drop {
     SCHED_KEPT,
@@ -136,6 +137,8 @@ bool lane_is_empty(struct lane *l);
 /* C has been served: to whom it came. */
 void cell_give_back(struct cell *c);
 
+/* Drops all that waits, since the daemon exits. */
+void sched_drop_all(struct sched *s);
 /* Port NO has been deleted: what waits is dropped, and its statistics go. */
 void sched_port_gone(struct sched *s, odp_port_t no);
 /* Whether port NO had upcalls here.  Any thread. */

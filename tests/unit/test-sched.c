@@ -485,6 +485,31 @@ static void control_of_a_flooding_port_still_gets_in(void **state)
 
 /* ---- Ports that go. ---- */
 
+/* When the daemon exits and time is over: counted a port and as a whole, whichever lane it was in. */
+static void an_exit_drops_all_that_waits_and_counts_it(void **state)
+{
+    struct world *w = world_create();
+
+    for (uint32_t i = 0; i < 150; i++) {
+        send_upcall(w, ordinary(i % 3, i));
+        send_upcall(w, arp(i % 3));
+    }
+    sched_drop_all(&w->s);
+    assert_true(sched_is_empty(&w->s));
+    assert_int_equal(w->s.drops[SCHED_DROP_exit], 300);
+    assert_int_equal(w->s.pool.used, 0);
+    for (uint32_t no = 0; no < 3; no++) {
+        assert_int_equal(queue_of(w, no)->stats.drops[SCHED_DROP_exit], 100);
+    }
+    sched_drop_all(&w->s); /* Of nothing. */
+    assert_int_equal(w->s.drops[SCHED_DROP_exit], 300);
+    for (uint32_t no = 0; no < 3; no++) {
+        sched_port_gone(&w->s, (odp_port_t) { no });
+        assert_false(sched_has_port(&w->s, (odp_port_t) { no }));
+    }
+    world_destroy(w);
+}
+
 static void a_port_that_goes_takes_all_that_waits_with_it(void **state)
 {
     struct world *w = world_create();
@@ -699,6 +724,7 @@ int main(int argc, char *argv[])
         cmocka_unit_test(sixty_four_control_upcalls_of_a_port_wait_and_no_more),
         cmocka_unit_test(a_flood_of_arp_delays_nobody),
         cmocka_unit_test(control_of_a_flooding_port_still_gets_in),
+        cmocka_unit_test(an_exit_drops_all_that_waits_and_counts_it),
         cmocka_unit_test(a_port_that_goes_takes_all_that_waits_with_it),
         cmocka_unit_test(a_port_may_go_while_its_upcalls_are_served),
         cmocka_unit_test(a_number_used_again_starts_from_nothing),
