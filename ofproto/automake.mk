@@ -13,7 +13,7 @@ lib_libsluice_a_SOURCES += \
 	ofproto/handler.c ofproto/handler.h \
 	ofproto/reval-flow.c ofproto/reval-flow.h \
 	ofproto/revalidators.c ofproto/revalidators.h \
-	ofproto/ukey.c ofproto/ukey.h \
+	ofproto/dep.h ofproto/ukey.c ofproto/ukey.h \
 	ofproto/upcall.h ofproto/upcall-parse.c ofproto/upcall-translate.c ofproto/upcall-install.c \
 	ofproto/xlate.c ofproto/xlate.h ofproto/xlate-normal.c ofproto/xlate-normal.h
 lib_libsluice_a_SOURCES += ofproto/odp-numbers.c ofproto/odp-numbers.h

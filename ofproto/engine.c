@@ -410,6 +410,8 @@ struct dpif *engine_dpif(struct engine *e) { return e->dpif; }
 struct dpif_session *engine_session(struct engine *e) { return e->session; }
 void engine_revalidate(struct engine *e) { flowcache_revalidate(&e->fc); }
 
+void engine_changed(struct engine *e, const struct dep_set *changed) { flowcache_changed_set(&e->fc, changed); }
+
 void engine_wait(struct engine *e, void (*done)(void *aux), void *aux)
 {
     revalidators_wait(e->revalidators, done, aux);

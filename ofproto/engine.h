@@ -14,6 +14,7 @@
 #include "lib/base/types.h"
 #include "lib/dpif/dpif.h"
 
+struct dep_set;
 struct engine;
 struct xconfig;
 
@@ -66,8 +67,10 @@ void engine_port_gone(struct engine *e, odp_port_t no);
  * call; or when the engine ends, or no check can be made. */
 void engine_wait(struct engine *e, void (*done)(void *aux), void *aux);
 
-/* What lookups see has changed (a MAC moved, a table was flushed): flows are checked soon.  Any thread. */
+/* What lookups see has changed (a table was flushed, an entry set): all flows are translated again soon.  Any thread. */
 void engine_revalidate(struct engine *e);
+/* The same for what depends on CHANGED. */
+void engine_changed(struct engine *e, const struct dep_set *changed);
 
 /* Registers the control commands that are about the engine: upcall/, revalidator/, dpif-netlink/dispatch-mode, dpctl/dump-flows, dpctl/del-flows,
  * dpif/dump-flows.  Once, before the control socket opens. */

@@ -108,6 +108,13 @@ static struct mac_entry *find(const struct mac_table *t, uint64_t key)
     return node ? CONTAINER_OF(node, struct mac_entry, node) : NULL;
 }
 
+static dep_t dep_of_key(const struct mac_table *t, uint64_t key) { return hash_u64(key, t->seed) >> 48; }
+
+dep_t mac_table_dep(const struct mac_table *t, uint16_t vlan, struct eth_addr mac)
+{
+    return dep_of_key(t, make_key(vlan, mac));
+}
+
 static uint64_t get_u64(const uint64_t *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
 static size_t get_size(const size_t *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
 static void set_size(size_t *p, size_t v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
@@ -217,11 +224,13 @@ static struct mac_entry *choose_victim(struct mac_bundle *b)
     return victim;
 }
 
-/* Evicts an entry of the bundle that holds most; rather not of NEWCOMER's, if another holds as many. */
-static void evict(struct mac_table *t, const struct mac_bundle *newcomer, struct cds_list_head *garbage)
+/* Evicts an entry of the bundle that holds most; rather not of NEWCOMER's, if another holds as many.  Returns what depended on it. */
+static dep_t evict(struct mac_table *t, const struct mac_bundle *newcomer, struct cds_list_head *garbage)
 {
-    remove_entry(t, choose_victim(mac_bundles_largest(&t->bundles, newcomer)), garbage);
+    struct mac_entry *e = choose_victim(mac_bundles_largest(&t->bundles, newcomer));
+    remove_entry(t, e, garbage);
     t->evicted++;
+    return dep_of_key(t, e->key);
 }
 
 /* Returns an empty table with the default limits and one reference.  Never fails. */
@@ -329,15 +338,17 @@ bool mac_table_is_news(const struct mac_table *t, uint16_t vlan, struct eth_addr
     return get_size(&t->n) < get_size(&t->max) || get_size(&t->n_learned);
 }
 
-/* What learning may need, allocated before the lock is taken. */
-struct spare {
+/* What learning may need, allocated before the lock is taken, and what it changes. */
+struct learning {
     struct mac_entry *entry;
     struct mac_bundle *bundle;
+    dep_t *deps;
+    unsigned int n_deps;
 };
 
 enum learn_result { LEARN_NOTHING, LEARN_CHANGED, LEARN_NEEDS_MEMORY };
 
-static enum learn_result learn_locked(struct mac_table *t, uint64_t key, uint32_t bundle, uint64_t now, struct spare *s,
+static enum learn_result learn_locked(struct mac_table *t, uint64_t key, uint32_t bundle, uint64_t now, struct learning *s,
                                       struct cds_list_head *garbage)
 {
     struct mac_entry *e = find(t, key);
@@ -377,7 +388,7 @@ static enum learn_result learn_locked(struct mac_table *t, uint64_t key, uint32_
         t->moved++;
     } else {
         if (t->n >= t->max) {
-            evict(t, b, garbage);
+            s->deps[s->n_deps++] = evict(t, b, garbage);
         }
         e = s->entry;
         s->entry = NULL;
@@ -387,25 +398,27 @@ static enum learn_result learn_locked(struct mac_table *t, uint64_t key, uint32_
         t->learned++;
     }
     append_to_bundle(e, b);
+    s->deps[s->n_deps++] = dep_of_key(t, key);
     return LEARN_CHANGED;
 }
 
-/* Says that (VLAN, MAC), an individual address, was seen at BUNDLE (not 0) at time NOW.  Returns true if what lookups
- * see has changed.  Under RCU; takes the lock only to change something. */
-bool mac_table_learn(struct mac_table *t, uint16_t vlan, struct eth_addr mac, uint32_t bundle, uint64_t now)
+/* Says that (VLAN, MAC), an individual address, was seen at BUNDLE (not 0) at time NOW: see mac.h.  Under RCU; takes the
+ * lock only to change something. */
+unsigned int mac_table_learn(struct mac_table *t, uint16_t vlan, struct eth_addr mac, uint32_t bundle, uint64_t now,
+                             dep_t ret_deps[MAC_LEARN_DEPS])
 {
     uint64_t key = make_key(vlan, mac);
     struct mac_entry *e = find(t, key);
     enum learn_result result;
-    struct spare s;
+    struct learning s;
 
     if (!mac_table_is_news(t, vlan, mac, bundle)) {
         if (e) {
             refresh(e, now);
         }
-        return false;
+        return 0;
     }
-    s = (struct spare){ .entry = e ? NULL : xzalloc(sizeof *s.entry) };
+    s = (struct learning){ .entry = e ? NULL : xzalloc(sizeof *s.entry), .deps = ret_deps };
     do {
         struct cds_list_head garbage;
 
@@ -419,7 +432,7 @@ bool mac_table_learn(struct mac_table *t, uint16_t vlan, struct eth_addr mac, ui
     } while (result == LEARN_NEEDS_MEMORY);
     free(s.entry);
     free(s.bundle);
-    return result == LEARN_CHANGED;
+    return s.n_deps;
 }
 
 /* Makes (VLAN, MAC) a static entry at BUNDLE, in the place of any that was there; returns whether one was.  What an
@@ -534,8 +547,9 @@ static void turn_wheel(struct mac_table *t, uint64_t cutoff)
     }
 }
 
-/* Removes what was learned and has not been seen for the ageing time at NOW; returns how many. */
-size_t mac_table_expire(struct mac_table *t, uint64_t now)
+/* Removes what was learned and has not been seen for the ageing time at NOW, and adds what depended on it to *CHANGED; returns how
+ * many. */
+size_t mac_table_expire(struct mac_table *t, uint64_t now, struct dep_set *changed)
 {
     bool first = true;
     bool more = true;
@@ -555,6 +569,7 @@ size_t mac_table_expire(struct mac_table *t, uint64_t now)
             struct mac_entry *e = cds_list_first_entry(&t->due, struct mac_entry, in_slot);
 
             if (get_u64(&e->last_seen) <= cutoff) {
+                dep_set_add(changed, dep_of_key(t, e->key));
                 remove_entry(t, e, &garbage);
                 t->expired++;
                 n++;

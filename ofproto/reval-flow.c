@@ -89,6 +89,7 @@ static bool translate_again(struct reval *r, struct ukey *u) REQUIRES(u->lock)
         return false;
     }
     ukey_set_effects(u, out.effects, out.n_effects, config ? config->version : 0);
+    u->deps = out.deps;
     u->reval_seq = r->seq;
     size_t len = attrbuf_len(&out.actions);
     if (len != u->actions_len || (len && memcmp(attrbuf_data(&out.actions), u->actions, len))) {
@@ -98,13 +99,21 @@ static bool translate_again(struct reval *r, struct ukey *u) REQUIRES(u->lock)
 }
 
 /* What the packets since the last look would have done on the slow path: refresh what was learned. */
-static bool run_effects(const struct effect *effects, unsigned int n, uint64_t used)
+static void run_effects(struct flowcache *fc, const struct effect *effects, unsigned int n, uint64_t used)
 {
-    bool changed = false;
+    dep_t changed[XLATE_MAX_EFFECTS * MAC_LEARN_DEPS];
+    size_t n_changed = 0;
     for (unsigned int i = 0; i < n; i++) {
-        changed |= mac_table_learn(effects[i].macs, effects[i].vlan, effects[i].mac, effects[i].bundle, used);
+        n_changed += mac_table_learn(effects[i].macs, effects[i].vlan, effects[i].mac, effects[i].bundle, used,
+                                     &changed[n_changed]);
     }
-    return changed;
+    flowcache_changed(fc, changed, n_changed);
+}
+
+/* Whether what U does may be wrong by now: see dep.h. */
+static bool is_doubtful(const struct reval *r, const struct ukey *u) REQUIRES(u->lock)
+{
+    return u->reval_seq < r->base || u->state == UKEY_INCONSISTENT || dep_set_hits(r->changed, &u->deps);
 }
 
 /* Revalidates U, whose flow the datapath has, with STATS.  Under RCU. */
@@ -125,10 +134,16 @@ static void reval_ukey(struct reval *r, struct ukey *u, const struct dpif_flow_s
     u->stats = *stats;
 
     uint64_t used = stats->used ? stats->used : u->created;
+    bool right = true;
     if (used + r->max_idle_ms <= r->now) {
         COUNTER_INC(revalidate_idle);
-        flow_ops_delete(&r->ops, u);
-    } else if ((u->reval_seq != r->seq || u->state == UKEY_INCONSISTENT) && !translate_again(r, u)) {
+        right = false;
+    } else if (is_doubtful(r, u)) {
+        right = translate_again(r, u);
+    } else {
+        u->reval_seq = r->seq;
+    }
+    if (!right) {
         flow_ops_delete(&r->ops, u);
     } else if (active && u->n_effects) {
         const struct xconfig *config = flowcache_config(r->fc);
@@ -140,9 +155,7 @@ static void reval_ukey(struct reval *r, struct ukey *u, const struct dpif_flow_s
     lock_release(&u->lock);
 
     /* Outside of the lock: the MAC table's rank is lower. */
-    if (run_effects(effects, n_effects, used)) {
-        flowcache_revalidate(r->fc);
-    }
+    run_effects(r->fc, effects, n_effects, used);
 }
 
 /* A flow that no ukey is for: a predecessor's, or somebody else's.  Makes a ukey for it, so that it is judged like any
@@ -188,7 +201,7 @@ static void adopt(struct reval *r, const struct dpif_flow *terse)
         .mask = attrbuf_data(&mask_attrs), .mask_len = attrbuf_len(&mask_attrs),
         .actions = f.actions, .actions_len = f.actions_len,
         .now = r->now,
-        /* reval_seq 0: never up to date, so that it is translated at once. */
+        /* reval_seq 0: below any base, so that it is translated at once. */
     };
     struct ukey *u = ukey_insert(r->fc->ukeys, &spec, &won);
     if (!won) {

@@ -14,7 +14,9 @@ struct reval {
 
     /* Of the round; the same for all its threads. */
     uint64_t round, now;
-    uint64_t seq;          /* Flows that are not up to this are translated again. */
+    uint64_t seq;          /* What is right now is right up to this. */
+    uint64_t base;         /* Flows that are not up to this are translated again, */
+    const struct dep_set *changed; /* and those that depend on any of this. */
     uint32_t max_idle_ms;
 
     /* Counts of this round. */

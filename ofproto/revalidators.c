@@ -59,6 +59,8 @@ struct revalidators {
     pthread_cond_t cond;
     struct dpif_flow_dump *dump; /* Of the round; NULL between rounds. */
     uint64_t round_seq, round_now;
+    uint64_t base_seq;           /* 'round_seq' of the last round that saw all flows. */
+    struct dep_set changed;      /* Taken for the round; with what earlier rounds took that did not see all. */
     uint32_t round_max_idle;
     uint64_t round_keys;
     unsigned int n_active;       /* Threads that take from 'dump'. */
@@ -133,6 +135,8 @@ static void take_part(struct revalidators *p, struct revalidator *v, const struc
 
     r->round = p->fc->round;
     r->seq = p->round_seq;
+    r->base = p->base_seq;
+    r->changed = &p->changed;
     r->now = p->round_now;
     r->max_idle_ms = p->round_max_idle;
     r->n_checked = r->n_translated = r->n_adopted = 0;
@@ -210,7 +214,8 @@ static bool round_begin(struct revalidators *p)
 
     COUNTER_INC(revalidate_round);
     lock_acquire(&p->lock);
-    p->round_seq = flowcache_seq(p->fc);
+    dep_set_take(&p->changed, &p->fc->changed);
+    p->round_seq = flowcache_seq(p->fc); /* Second: see dep.h. */
     p->round_now = p->last_begin;
     uint32_t max_idle = flowcache_limit(&p->fc->max_idle_ms);
     bool over = ukey_table_count(p->fc->ukeys) > flowcache_limit(&p->fc->flow_limit);
@@ -250,6 +255,8 @@ static void round_run(struct revalidators *p, struct revalidator *leader, const 
     }
     if (whole && (!error || error == -EINTR)) {
         sweep(p, leader);
+        memset(&p->changed, 0, sizeof p->changed);
+        p->base_seq = p->round_seq;
     }
 
     lock_acquire(&p->lock);
@@ -380,6 +387,7 @@ int revalidators_create(struct flowcache *fc, struct revalidators **ret_pool)
         return error;
     }
     p->fc = fc;
+    p->base_seq = 1; /* Above that of flows that are adopted. */
     lock_init(&p->lock, RANK_ROUND);
     lock_cond_init(&p->cond);
     *ret_pool = p;

@@ -128,6 +128,7 @@ static struct ukey *ukey_create(const struct ukey_spec *spec) NO_THREAD_SAFETY_A
     u->where = __func__;
     u->created = spec->now;
     u->reval_seq = spec->reval_seq;
+    u->deps = spec->deps;
     u->round = spec->round;
     ukey_set_actions(u, spec->actions, spec->actions_len);
     ukey_set_effects(u, spec->effects, spec->n_effects, spec->config_version);

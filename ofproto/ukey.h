@@ -58,7 +58,8 @@ struct ukey {
     enum ukey_state state GUARDED(lock);
     const char *where GUARDED(lock);      /* Function that made the last transition. */
     uint64_t changed GUARDED(lock);       /* ms of the last transition. */
-    uint64_t reval_seq GUARDED(lock);     /* The engine's sequence as of its translation. */
+    uint64_t reval_seq GUARDED(lock);     /* The engine's sequence up to which it is right (dep.h). */
+    struct dep_list deps GUARDED(lock);   /* What its translation looked up. */
     uint64_t config_version GUARDED(lock); /* Of the snapshot that 'effects' belongs to. */
     uint64_t round GUARDED(lock);         /* Last revalidation round that saw it (or that it was made in). */
     uint64_t created;                        /* ms; immutable. */
@@ -84,6 +85,7 @@ struct ukey_spec {
     size_t key_len, mask_len, actions_len;
     const struct effect *effects;
     unsigned int n_effects;
+    struct dep_list deps;
     uint64_t reval_seq, config_version, now, round;
 };
 

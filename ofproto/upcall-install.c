@@ -39,7 +39,7 @@ static bool claim(struct upcall_batch *b, struct upcall_flow *f)
             .key = f->key, .key_len = f->key_len,
             .mask = f->mask, .mask_len = f->mask_len,
             .actions = f->actions, .actions_len = f->actions_len,
-            .effects = f->effects, .n_effects = f->n_effects,
+            .effects = f->effects, .n_effects = f->n_effects, .deps = f->deps,
             .reval_seq = b->reval_seq,
             .config_version = b->config ? b->config->version : 0,
             .now = b->now,
@@ -153,15 +153,24 @@ static void account_put(struct upcall_batch *b, struct upcall_flow *f)
     }
 }
 
+/* What flows depend on that a batch changes; beyond this, everything is translated again. */
+#define MAX_CHANGED (4 * UPCALL_BATCH)
+
 void upcall_account(struct upcall_batch *b)
 {
-    bool changed = false;
+    dep_t changed[MAX_CHANGED + MAC_LEARN_DEPS];
+    size_t n_changed = 0;
+    bool many = false;
 
     for (unsigned int i = 0; i < b->n_flows; i++) {
         struct upcall_flow *f = &b->flows[i];
         for (unsigned int j = 0; j < f->n_effects; j++) {
             const struct effect *e = &f->effects[j];
-            changed |= mac_table_learn(e->macs, e->vlan, e->mac, e->bundle, b->now);
+            n_changed += mac_table_learn(e->macs, e->vlan, e->mac, e->bundle, b->now, &changed[n_changed]);
+            if (unlikely(n_changed > MAX_CHANGED)) {
+                many = true;
+                n_changed = 0;
+            }
         }
         if (f->put) {
             account_put(b, f);
@@ -176,8 +185,10 @@ void upcall_account(struct upcall_batch *b)
             log_dbg_rl(6, "the datapath refused a packet (%s)", strerror(-op->error));
         }
     }
-    if (changed) {
+    if (unlikely(many)) {
         flowcache_revalidate(b->fc);
+    } else if (n_changed) {
+        flowcache_changed(b->fc, changed, n_changed);
     } else if (b->n_flows && flowcache_seq(b->fc) != b->reval_seq) {
         /* The tables changed during the batch, and the round that this caused may have passed before our flows were
          * there. */

@@ -25,6 +25,7 @@ void upcall_translate(struct upcall_batch *b)
         f->actions_len = attrbuf_len(&out.actions);
         f->actions = keep(b, &out.actions);
         f->n_effects = out.n_effects;
+        f->deps = out.deps;
         struct effect *effects = arena_alloc(&b->arena, out.n_effects * sizeof *effects);
         memcpy(effects, out.effects, out.n_effects * sizeof *effects);
         f->effects = effects;

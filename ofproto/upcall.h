@@ -57,6 +57,7 @@ struct upcall_flow {
     size_t actions_len, mask_len;
     const struct effect *effects;
     unsigned int n_effects;
+    struct dep_list deps;
     struct ukey *ukey;
     bool won;           /* This batch made 'ukey'. */
     struct dpif_op *put; /* NULL: not to be installed. */

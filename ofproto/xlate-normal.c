@@ -191,6 +191,7 @@ enum xlate_verdict xlate_normal(struct xlate_ctx *ctx, const struct xport *in_po
     /* In a flood VLAN what was learned before it became one does not count either. */
     uint32_t id = 0;
     if (!vlan_set_has(&br->flood_vlans, p.vlan)) {
+        dep_list_add(&ctx->out->deps, mac_table_dep(br->macs, p.vlan, ctx->in->eth_dst));
         id = mac_table_lookup(br->macs, p.vlan, ctx->in->eth_dst);
     }
     const struct xbundle *b = id ? xconfig_bundle_by_id(ctx->config, id) : NULL;

@@ -53,6 +53,7 @@ void xlate(const struct xconfig *config, const struct flow *flow, struct xlate_o
     attrbuf_clear(&out->actions);
     memset(&out->mask, 0, sizeof out->mask);
     out->n_effects = 0;
+    out->deps.n = 0;
 
     mask_metadata(&out->mask);
     const struct xport *port = config ? xconfig_port_by_odp(config, flow->in_port) : NULL;

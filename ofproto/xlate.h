@@ -5,12 +5,13 @@
  * the accounting stage runs them: so revalidation, tracing and tests translate without consequences.
  *
  * The mask begins empty, and every step adds the bits that it looks at.  Every packet that agrees with this one in the
- * bits of the mask is treated alike, as long as the snapshot and the MAC tables stay as they are. */
+ * bits of the mask is treated alike, as long as the snapshot, and what 'deps' lists of the MAC tables, stay as they are. */
 #ifndef OFPROTO_XLATE_H
 #define OFPROTO_XLATE_H 1
 
 #include "lib/nl/attrbuf.h"
 #include "lib/pkt/flow.h"
+#include "ofproto/dep.h"
 
 struct mac_table;
 struct xconfig;
@@ -60,6 +61,7 @@ struct xlate_out {
     enum xlate_verdict verdict; /* Of the bridge that the packet came in at. */
     unsigned int n_effects;
     struct effect effects[XLATE_MAX_EFFECTS];
+    struct dep_list deps; /* What was looked up in MAC tables. */
 };
 
 /* Translates FLOW with CONFIG (NULL: every port is unknown) into *OUT, whose 'actions' the caller has initialised.  Under RCU. */

@@ -130,6 +130,6 @@ tests_fuzz_fuzz_odp_key_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_odp_key_LDADD = $(SLUICE_LIBS)
 endif
 
-# A model of the lanes' hand-over, checked by spin.
-EXTRA_DIST += tests/model/lane.pml
+# Models of the lanes' hand-over and of revalidation, checked by spin.
+EXTRA_DIST += tests/model/lane.pml tests/model/dep.pml
 dist_check_SCRIPTS += tests/model/check-model

@@ -193,13 +193,14 @@ static void tick_cb(evutil_socket_t fd UNUSED, short what UNUSED, void *v_)
 {
     struct vswitch *v = v_;
     uint64_t now = clock_msec();
+    struct dep_set changed = { 0 };
     size_t n = 0;
 
     for (size_t i = 0; i < v->n_bridges; i++) {
-        n += mac_table_expire(v->bridges[i]->macs, now);
+        n += mac_table_expire(v->bridges[i]->macs, now, &changed);
     }
     if (n && v->engine) {
-        engine_revalidate(v->engine);
+        engine_changed(v->engine, &changed);
     }
     if ((v->engine ? v->settings_failed : v->engine_error != NULL) && now >= v->next_open) {
         vswitch_want(v, WORK_RECONFIGURE);

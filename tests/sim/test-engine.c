@@ -534,12 +534,47 @@ static void a_new_daemon_deletes_a_flow_that_covers_too_much(void **state)
     world_destroy(w);
 }
 
+/* A station that comes up changes what is right for the flows to it, and for no others. */
+static void a_new_station_has_only_the_flows_to_it_translated_again(void **state)
+{
+    enum { N = 8, NEW = N - 1 };
+    struct world *w = world_create(1, &(struct world_setup) { DPIF_DISPATCH_PER_CPU, 1, N, N, 1, 1 });
+    struct revalidators_stats before, after;
+
+    for (unsigned int round = 0; round < 2; round++) {
+        for (unsigned int src = 0; src < NEW; src++) {
+            for (unsigned int dst = 0; dst < N; dst++) {
+                world_send(w, src, dst);
+            }
+            world_drain(w);
+        }
+        world_check_at_rest(w);
+    }
+    revalidators_get_stats(w->revalidators, &before);
+    assert_true(before.n_flows >= NEW * NEW);
+    world_send(w, NEW, 0);
+    world_check_at_rest(w);
+    revalidators_get_stats(w->revalidators, &after);
+    assert_true(after.n_rounds > before.n_rounds && after.checked >= before.checked + before.n_flows);
+    assert_int_equal(after.translated - before.translated, NEW); /* From each of the others, so far flooded. */
+    assert_int_equal(after.modified - before.modified, NEW);
+
+    /* It moves: again. */
+    world_move_host(w, NEW, 0);
+    world_send(w, NEW, 1);
+    world_check_at_rest(w);
+    revalidators_get_stats(w->revalidators, &before);
+    assert_int_equal(before.translated - after.translated, NEW);
+    world_destroy(w);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(packets_of_one_flow_in_a_batch_are_translated_once),
         cmocka_unit_test(flows_go_when_they_have_been_idle_for_max_idle),
         cmocka_unit_test(above_the_flow_limit_packets_go_on_without_flows),
+        cmocka_unit_test(a_new_station_has_only_the_flows_to_it_translated_again),
         cmocka_unit_test(flows_keep_their_order_whoever_helps),
         cmocka_unit_test(a_change_of_actions_whose_answer_was_lost_is_made_again),
         cmocka_unit_test(a_flow_that_was_put_again_is_not_held_to_have_the_old_actions),

@@ -21,14 +21,23 @@
 
 static struct eth_addr addr(uint32_t n) { return (struct eth_addr){ { 0x02, 0, n >> 24, n >> 16, n >> 8, n } }; }
 
+static dep_t deps[MAC_LEARN_DEPS]; /* Of the last learn(). */
+static unsigned int n_deps;
+
 static bool learn(struct mac_table *t, uint16_t vlan, uint32_t n, uint32_t bundle, uint64_t now)
 {
     rcu_read_lock();
     bool news = mac_table_is_news(t, vlan, addr(n), bundle);
-    bool changed = mac_table_learn(t, vlan, addr(n), bundle, now);
+    n_deps = mac_table_learn(t, vlan, addr(n), bundle, now, deps);
     rcu_read_unlock();
-    assert_int_equal(news, changed); /* One thread: the forecast is exact. */
-    return changed;
+    assert_int_equal(news, n_deps != 0); /* One thread: the forecast is exact. */
+    return n_deps;
+}
+
+static size_t expire(struct mac_table *t, uint64_t now)
+{
+    struct dep_set changed = { 0 };
+    return mac_table_expire(t, now, &changed);
 }
 
 static uint32_t lookup(struct mac_table *t, uint16_t vlan, uint32_t n)
@@ -98,12 +107,12 @@ static void entries_expire_to_the_millisecond_and_refreshed_ones_do_not(void **s
         learn(t, 0, 1, 5, start);
         learn(t, 0, 2, 5, start);
         learn(t, 0, 2, 5, start + 100 * SEC);
-        assert_int_equal(mac_table_expire(t, start + 299999), 0);
-        assert_int_equal(mac_table_expire(t, start + 300000), 1);
+        assert_int_equal(expire(t, start + 299999), 0);
+        assert_int_equal(expire(t, start + 300000), 1);
         assert_int_equal(lookup(t, 0, 1), 0);
         assert_int_equal(lookup(t, 0, 2), 5);
-        assert_int_equal(mac_table_expire(t, start + 399999), 0);
-        assert_int_equal(mac_table_expire(t, start + 400000), 1);
+        assert_int_equal(expire(t, start + 399999), 0);
+        assert_int_equal(expire(t, start + 400000), 1);
         assert_int_equal(stats(t).expired, 2);
         assert_int_equal(stats(t).n_current, 0);
         finish(t);
@@ -144,7 +153,7 @@ static void expiry_agrees_with_a_simple_model(void **state)
                     expected++;
                 }
             }
-            assert_int_equal(mac_table_expire(t, now), expected);
+            assert_int_equal(expire(t, now), expected);
             for (uint32_t k = 0; k < N; k++) {
                 assert_int_equal(lookup(t, 0, k), seen[k] ? 1 : 0);
             }
@@ -169,7 +178,7 @@ static void static_entries_never_move_nor_expire_nor_leave(void **state)
     assert_int_equal(mac_table_flush_bundle(t, 5), 9);
     learn(t, 1, 2, 5, START);
     assert_int_equal(mac_table_flush(t), 1);
-    assert_int_equal(mac_table_expire(t, START + 9999 * SEC), 0);
+    assert_int_equal(expire(t, START + 9999 * SEC), 0);
     assert_int_equal(lookup(t, 1, 1), 5);
 
     assert_true(mac_table_add_static(t, 1, addr(1), 7, START));
@@ -190,7 +199,7 @@ static void a_learned_entry_becomes_static_in_its_place(void **state)
     assert_int_equal(lookup(t, 1, 1), 6);
     assert_int_equal(stats(t).n_current, 1);
     assert_int_equal(stats(t).n_static, 1);
-    assert_int_equal(mac_table_expire(t, START + 9999 * SEC), 0);
+    assert_int_equal(expire(t, START + 9999 * SEC), 0);
     assert_int_equal(mac_table_flush_bundle(t, 5) + mac_table_flush_bundle(t, 6) + mac_table_flush(t), 0);
     assert_int_equal(lookup(t, 1, 1), 6);
     /* A learned one is deleted by fdb/del as well. */
@@ -317,11 +326,11 @@ static void limits_are_clamped_and_a_lower_one_evicts_at_once(void **state)
     assert_int_equal(lookup(t, 0, 4999), 1 + 4999 % 7);
     mac_table_set_limits(t, 0, 1);
     assert_int_equal(stats(t).n_max, 10);
-    assert_int_equal(mac_table_expire(t, START + 14999), 0); /* 15 s at least. */
+    assert_int_equal(expire(t, START + 14999), 0); /* 15 s at least. */
     mac_table_set_limits(t, SIZE_MAX, UINT32_MAX);
     assert_int_equal(stats(t).n_max, 1000000);
-    assert_int_equal(mac_table_expire(t, START + 3600 * SEC - 1), 0);
-    assert_int_equal(mac_table_expire(t, START + 3600 * SEC + 5000), 10);
+    assert_int_equal(expire(t, START + 3600 * SEC - 1), 0);
+    assert_int_equal(expire(t, START + 3600 * SEC + 5000), 10);
     finish(t);
 }
 
@@ -386,6 +395,41 @@ static void a_flush_takes_all_that_was_learned(void **state)
     finish(t);
 }
 
+/* The last learn() told exactly of the addresses 0 to N, in VLAN 0, of which lookups see something else than BEFORE. */
+static void check_deps(struct mac_table *t, const uint32_t *before, uint32_t n)
+{
+    unsigned int n_changed = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        if (lookup(t, 0, k) != before[k]) {
+            dep_t dep = mac_table_dep(t, 0, addr(k));
+            assert_true(n_changed < n_deps && (dep == deps[0] || dep == deps[n_deps - 1]));
+            n_changed++;
+        }
+    }
+    assert_int_equal(n_changed, n_deps);
+}
+
+static void expiry_tells_what_depended_on_what_it_removed(void **state)
+{
+    enum { N = 500 };
+    struct mac_table *t = mac_table_create();
+    struct dep_set changed = { 0 }, taken = { 0 };
+
+    for (uint32_t n = 0; n < N; n++) {
+        learn(t, 0, n, 1, START + (n % 2 ? 0 : 200 * SEC));
+    }
+    assert_int_equal(mac_table_expire(t, START + 300 * SEC, &changed), N / 2);
+    dep_set_take(&taken, &changed);
+    unsigned int n_hit = 0;
+    for (uint32_t n = 0; n < N; n++) {
+        bool hit = dep_set_hits(&taken, &(struct dep_list) { 1, { mac_table_dep(t, 0, addr(n)) } });
+        assert_true(hit || !(n % 2));
+        n_hit += hit;
+    }
+    assert_true(n_hit < N / 2 + 10); /* Few share a number with one that went: 250 in 65,536. */
+    finish(t);
+}
+
 /* Random operations; after each the counts by bundle must be those of a model, and the invariant of eviction hold: no
  * victim's bundle held less than another. */
 static void random_changes_keep_the_counts_right(void **state)
@@ -411,6 +455,7 @@ static void random_changes_keep_the_counts_right(void **state)
         } else {
             assert_int_equal(learn(t, 0, n, bundle, START + i), before[n] != bundle);
             assert_int_equal(lookup(t, 0, n), bundle);
+            check_deps(t, before, N);
             held[bundle] += before[n] == 0;
             for (uint32_t k = 0; k < N; k++) {
                 if (before[k] && k != n && !lookup(t, 0, k)) {
@@ -471,9 +516,10 @@ static void stress_write(struct stress *s, uint32_t id, uint32_t i)
     uint64_t now = __atomic_add_fetch(&s->now, 1, __ATOMIC_RELAXED);
 
     rcu_read_lock();
-    mac_table_learn(s->t, 1, addr(r % ALWAYS), 1 + (r >> 8) % 2, now);
+    dep_t ret_deps[MAC_LEARN_DEPS];
+    mac_table_learn(s->t, 1, addr(r % ALWAYS), 1 + (r >> 8) % 2, now, ret_deps);
     for (uint32_t k = 0; k < 8; k++) {
-        mac_table_learn(s->t, 2, addr((r >> 16) % 5000 + k), 3 + id, now);
+        mac_table_learn(s->t, 2, addr((r >> 16) % 5000 + k), 3 + id, now, ret_deps);
     }
     rcu_read_unlock();
     if (r % 64 == 0) {
@@ -485,7 +531,7 @@ static void stress_write(struct stress *s, uint32_t id, uint32_t i)
         mac_table_del(s->t, 3, addr((r >> 24) % 20));
     } else if (id == 1 && r % 64 == 3) {
         /* Nothing in VLAN 1 is as old as that: no time passes but for the count above. */
-        mac_table_expire(s->t, now);
+        expire(s->t, now);
     } else if (r % 64 == 4) {
         size_t n = 0;
         mac_table_dump(s->t, now, count_cb, &n);
@@ -576,6 +622,7 @@ int main(void)
         cmocka_unit_test(a_dump_tells_all_oldest_first),
         cmocka_unit_test(a_flush_takes_all_that_was_learned),
         cmocka_unit_test(random_changes_keep_the_counts_right),
+        cmocka_unit_test(expiry_tells_what_depended_on_what_it_removed),
         cmocka_unit_test(readers_never_miss_an_address_that_stays),
         cmocka_unit_test(a_table_lives_as_long_as_it_is_referred_to),
     };

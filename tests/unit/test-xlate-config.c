@@ -73,7 +73,8 @@ static void names_are_copied_and_mac_tables_counted(void **state)
     struct xbridge *br = xconfig_bridge_by_name(c2, "br0");
     assert_non_null(br);
     rcu_read_lock();
-    assert_true(mac_table_learn(br->macs, 0, a, 1, 1)); /* Still there. */
+    dep_t deps[MAC_LEARN_DEPS];
+    assert_int_equal(mac_table_learn(br->macs, 0, a, 1, 1, deps), 1); /* Still there. */
     rcu_read_unlock();
     xconfig_destroy(c2);
     xconfig_destroy(NULL);

@@ -101,8 +101,9 @@ static inline struct eth_addr kit_mac(uint32_t n) { return (struct eth_addr){ { 
 
 static inline void kit_learn(struct xbridge *br, uint16_t vlan, struct eth_addr mac, uint32_t bundle)
 {
+    dep_t deps[MAC_LEARN_DEPS];
     rcu_read_lock();
-    mac_table_learn(br->macs, vlan, mac, bundle, 1000000);
+    mac_table_learn(br->macs, vlan, mac, bundle, 1000000, deps);
     rcu_read_unlock();
 }
 
