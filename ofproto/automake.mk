@@ -3,7 +3,7 @@ lib_libsluice_a_SOURCES += \
 	ofproto/mac-bundle.c ofproto/mac-bundle.h \
 	ofproto/xlate-config.c ofproto/xlate-config.h
 lib_libsluice_a_SOURCES += \
-	ofproto/cell.c ofproto/cell.h ofproto/sched.c ofproto/sched.h \
+	ofproto/cell.c ofproto/cell.h ofproto/port-ledger.c ofproto/port-ledger.h ofproto/sched.c ofproto/sched.h \
 	ofproto/crew.c ofproto/crew.h ofproto/handler-help.c ofproto/handler-private.h \
 	ofproto/upcall-peek.c ofproto/upcall-peek.h \
 	ofproto/engine.c ofproto/engine.h ofproto/engine-private.h \

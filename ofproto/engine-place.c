@@ -41,6 +41,15 @@ unsigned int engine_wanted_revalidators(const struct engine_settings *s)
 /* On one CPU a colleague can only take the time that the one who needs help would have. */
 bool engine_may_help(void) { return cpu_mask_count(&affinity_machine()->usable) > 1; }
 
+/* Ends a handler that has never seen an upcall. */
+static void discard(struct handler *h)
+{
+    struct handler_stats none = { 0 };
+    struct port_ledger no_ports = { 0 };
+    handler_destroy(h, &none, &no_ports);
+    port_ledger_uninit(&no_ports);
+}
+
 static int make_handler(struct engine *e, struct dispatch *dispatch, struct crew *crew, unsigned int id,
                         const struct placement *p, struct handler **ret_handler)
 {
@@ -55,8 +64,7 @@ static int make_handler(struct engine *e, struct dispatch *dispatch, struct crew
     if (e->running) {
         error = handler_start(h);
         if (error) {
-            struct handler_stats none = { 0 };
-            handler_destroy(h, &none);
+            discard(h);
             return error;
         }
         struct cpu_mask cpus;
@@ -78,8 +86,7 @@ int engine_make_handlers(struct engine *e, struct dispatch *dispatch, struct cre
         if (error) {
             log_err("cannot start handler %u (%s)", i, strerror(-error));
             for (unsigned int j = from; j < i; j++) {
-                struct handler_stats none = { 0 };
-                handler_destroy(handlers[j], &none);
+                discard(handlers[j]);
                 handlers[j] = NULL;
             }
             return error;

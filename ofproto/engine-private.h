@@ -9,6 +9,7 @@
 #include "ofproto/flowcache.h"
 #include "ofproto/handler.h"
 #include "ofproto/odp-numbers.h"
+#include "ofproto/port-ledger.h"
 #include "ofproto/revalidators.h"
 
 struct engine {
@@ -29,7 +30,8 @@ struct engine {
     struct crew *crew; /* Of dispatch's handlers. */
     struct handler *handlers[DISPATCH_MAX_HANDLERS];
     unsigned int n_handlers;
-    struct handler_stats retired; /* Of handlers that have ended. */
+    struct handler_stats retired;     /* Of handlers that have ended, */
+    struct port_ledger retired_ports; /* port by port. */
     char *mode_reason;
 };
 

@@ -9,6 +9,7 @@
  * channels that are no more, stand apart: nobody knows whose upcalls they were. */
 #include <config.h>
 
+#include <limits.h>
 #include <stdlib.h>
 
 #include "lib/base/util.h"
@@ -18,8 +19,9 @@
 #include "ofproto/engine-show.h"
 #include "ofproto/xlate-config.h"
 
-/* Datapath ports are numbered below this (DP_MAX_PORTS of the kernel). */
-#define PORTS_MAX UINT16_MAX
+#define PORTS_MAX SCHED_PORTS_MAX
+/* In the place of a handler's number: those that have ended. */
+#define ENDED UINT_MAX
 
 /* What one handler had of a port. */
 struct share {
@@ -31,9 +33,8 @@ struct share {
 struct port_row {
     odp_port_t no;
     char *name; /* NULL: not, or no more, a port of a bridge. */
-    uint64_t received, control, most_waiting;
-    struct show_drops drops;
-    struct histogram wait, translate, install;
+    struct port_stats stats; /* Of all handlers. */
+    uint64_t kernel;         /* Lost by the kernel. */
     struct share *shares;
     unsigned int n_shares;
 };
@@ -89,16 +90,10 @@ static void take_port(odp_port_t no, const struct port_stats *s, void *v_)
     struct share *share = share_of(row, v->handler);
     share->received = read_counter(&s->received);
     share->control = read_counter(&s->control);
-    row->received += share->received;
-    row->control += share->control;
-    row->most_waiting = MAX(row->most_waiting, read_counter(&s->most_waiting));
     for (unsigned int i = 0; i < SCHED_N_DROPS; i++) {
         share->drops.sched[i] = read_counter(&s->drops[i]);
-        row->drops.sched[i] += share->drops.sched[i];
     }
-    histogram_add(&row->wait, &s->wait);
-    histogram_add(&row->translate, &s->translate);
-    histogram_add(&row->install, &s->install);
+    port_stats_add(&row->stats, s);
 }
 
 static bool take_handler(struct ports_view *v, struct engine *e, unsigned int i)
@@ -111,6 +106,21 @@ static bool take_handler(struct ports_view *v, struct engine *e, unsigned int i)
     }
     lock_release(&e->lock);
     return there;
+}
+
+static void take_ended(struct ports_view *v, struct engine *e)
+{
+    lock_acquire(&e->lock);
+    v->handler = ENDED;
+    port_ledger_show(&e->retired_ports, take_port, v);
+    lock_release(&e->lock);
+}
+
+static struct show_drops row_drops(const struct port_row *row)
+{
+    struct show_drops drops = { .kernel = row->kernel };
+    memcpy(drops.sched, row->stats.drops, sizeof drops.sched);
+    return drops;
 }
 
 static void take_losses(struct ports_view *v, struct engine *e)
@@ -129,7 +139,7 @@ static void take_losses(struct ports_view *v, struct engine *e)
         /* Ports to which nothing ever happened are left out. */
         struct port_row *row = losses[i].n ? row_of(v, losses[i].port) : NULL;
         if (row) {
-            row->drops.kernel += losses[i].n;
+            row->kernel += losses[i].n;
             share_of(row, losses[i].handler)->drops.kernel += losses[i].n;
         }
     }
@@ -188,6 +198,7 @@ static void ports_view_init(struct ports_view *v, struct engine *e, const char *
     if (wanted && odp_port_eq(v->only, ODPP_NONE)) {
         return;
     }
+    take_ended(v, e); /* First: one that ends meanwhile is seen neither here nor there, rather than twice. */
     for (unsigned int i = 0; take_handler(v, e, i); i++) {
         continue;
     }
@@ -214,18 +225,21 @@ static void ports_view_uninit(struct ports_view *v)
 
 static void print_port(FILE *out, const struct port_row *row)
 {
+    const struct port_stats *s = &row->stats;
+    struct show_drops drops = row_drops(row);
+
     fprintf(out, "  port %u", (unsigned int) row->no.n);
     if (row->name) {
         fprintf(out, " (%s)", row->name);
     }
     fputs(":\n", out);
     fprintf(out, "    upcalls   : (received %llu) (control %llu) (served %llu) (most waiting %llu)\n",
-            (unsigned long long) row->received, (unsigned long long) row->control, (unsigned long long) row->wait.n,
-            (unsigned long long) row->most_waiting);
-    show_histogram_print(out, "    ", "wait", &row->wait);
-    show_histogram_print(out, "    ", "translate", &row->translate);
-    show_histogram_print(out, "    ", "install", &row->install);
-    show_drops_print(out, &row->drops, "    ");
+            (unsigned long long) s->received, (unsigned long long) s->control, (unsigned long long) s->wait.n,
+            (unsigned long long) s->most_waiting);
+    show_histogram_print(out, "    ", "wait", &s->wait);
+    show_histogram_print(out, "    ", "translate", &s->translate);
+    show_histogram_print(out, "    ", "install", &s->install);
+    show_drops_print(out, &drops, "    ");
 }
 
 static void print_ports(FILE *out, struct engine *e, const struct ports_view *v)
@@ -244,23 +258,26 @@ static void print_ports(FILE *out, struct engine *e, const struct ports_view *v)
 
 static json_t *port_json(const struct port_row *row)
 {
+    const struct port_stats *s = &row->stats;
+    struct show_drops drops = row_drops(row);
     json_t *object = json_object(), *shares = json_array();
     json_t *name = row->name ? json_string(row->name) : NULL;
 
     show_put(object, "number", row->no.n);
     json_object_set_new(object, "name", name ? name : json_null());
-    show_put(object, "received", row->received);
-    show_put(object, "control", row->control);
-    show_put(object, "served", row->wait.n);
-    show_put(object, "most_waiting", row->most_waiting);
-    json_object_set_new(object, "drops", show_drops_json(&row->drops));
-    json_object_set_new(object, "wait", histogram_to_json(&row->wait));
-    json_object_set_new(object, "translate", histogram_to_json(&row->translate));
-    json_object_set_new(object, "install", histogram_to_json(&row->install));
+    show_put(object, "received", s->received);
+    show_put(object, "control", s->control);
+    show_put(object, "served", s->wait.n);
+    show_put(object, "most_waiting", s->most_waiting);
+    json_object_set_new(object, "drops", show_drops_json(&drops));
+    json_object_set_new(object, "wait", histogram_to_json(&s->wait));
+    json_object_set_new(object, "translate", histogram_to_json(&s->translate));
+    json_object_set_new(object, "install", histogram_to_json(&s->install));
     for (unsigned int i = 0; i < row->n_shares; i++) {
         const struct share *share = &row->shares[i];
         json_t *element = json_object();
-        show_put(element, "handler", share->handler);
+        json_object_set_new(element, "handler",
+                            share->handler == ENDED ? json_string("ended") : json_integer(share->handler));
         show_put(element, "received", share->received);
         show_put(element, "control", share->control);
         json_object_set_new(element, "drops", show_drops_json(&share->drops));

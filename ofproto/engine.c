@@ -48,14 +48,16 @@ static enum dpif_dispatch choose_mode(const struct engine *e, enum dispatch_wish
 static void handlers_end(struct engine *e, struct handler **handlers, unsigned int n, bool exiting)
 {
     struct handler_stats total = { 0 };
+    struct port_ledger ports = { 0 };
     for (unsigned int i = 0; i < n && e->running; i++) {
         handler_stop(handlers[i], exiting);
     }
     for (unsigned int i = 0; i < n; i++) {
-        handler_destroy(handlers[i], &total);
+        handler_destroy(handlers[i], &total, &ports);
     }
     lock_acquire(&e->lock);
     handler_stats_add(&e->retired, &total);
+    port_ledger_move(&e->retired_ports, &ports);
     lock_release(&e->lock);
 }
 
@@ -325,6 +327,7 @@ void engine_put(struct engine *e)
         dpif_close(e->dpif);
     }
     free(e->ports);
+    port_ledger_uninit(&e->retired_ports);
     odp_numbers_uninit(&e->numbers);
     free(e->mode_reason);
     lock_uninit(&e->lock);
@@ -515,6 +518,9 @@ void engine_port_gone(struct engine *e, odp_port_t no)
         handler_port_gone(e->handlers[i], no);
     }
     ports_forget(e, no);
+    lock_acquire(&e->lock);
+    port_ledger_forget(&e->retired_ports, no);
+    lock_release(&e->lock);
 }
 
 void engine_assert_dispatch(struct engine *e, bool known)

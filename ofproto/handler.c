@@ -14,6 +14,7 @@
 #include "lib/dpif/dispatch.h"
 #include "lib/io/thread.h"
 #include "ofproto/handler-private.h"
+#include "ofproto/port-ledger.h"
 
 LOG_MODULE(handler);
 
@@ -360,7 +361,12 @@ void handler_stop(struct handler *h, bool exiting)
     }
 }
 
-void handler_destroy(struct handler *h, struct handler_stats *total)
+static void note_port(odp_port_t no, const struct port_stats *stats, void *ledger)
+{
+    port_ledger_add(ledger, no, stats);
+}
+
+void handler_destroy(struct handler *h, struct handler_stats *total, struct port_ledger *ports)
 {
     if (!h) {
         return;
@@ -377,6 +383,7 @@ void handler_destroy(struct handler *h, struct handler_stats *total)
     struct handler_stats stats;
     handler_get_stats(h, &stats);
     handler_stats_add(total, &stats);
+    handler_show_ports(h, note_port, ports);
     upcall_batch_uninit(&h->batch);
     sched_uninit(&h->sched);
     rxbuf_uninit(&h->rx);

@@ -15,6 +15,7 @@
 
 struct crew;
 struct dispatch;
+struct port_ledger;
 struct handler;
 
 struct handler_stats {
@@ -40,8 +41,8 @@ int handler_start(struct handler *h);
  * kernel may go on sending, and whoever waits has little patience: so within five seconds, with what is left counted as dropped.  Main,
  * once. */
 void handler_stop(struct handler *h, bool exiting);
-/* Waits for that and frees H.  Adds what it counted to *TOTAL. Accepts NULL. */
-void handler_destroy(struct handler *h, struct handler_stats *total);
+/* Waits for that and frees H.  Adds what it counted to *TOTAL, and of ports to *PORTS.  Accepts NULL for H. */
+void handler_destroy(struct handler *h, struct handler_stats *total, struct port_ledger *ports);
 
 /* One pass of the loop: waits TIMEOUT_MS at most (-1: for ever; not at all while upcalls wait).  Returns the number of upcalls received or
  * served: 0, there was nothing to do. */

@@ -44,6 +44,21 @@ const char *sched_drop_text(enum sched_drop drop)
     return texts[drop];
 }
 
+static uint64_t load(const uint64_t *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
+
+void port_stats_add(struct port_stats *to, const struct port_stats *from)
+{
+    to->received += load(&from->received);
+    to->control += load(&from->control);
+    for (unsigned int i = 0; i < SCHED_N_DROPS; i++) {
+        to->drops[i] += load(&from->drops[i]);
+    }
+    to->most_waiting = MAX(to->most_waiting, load(&from->most_waiting));
+    histogram_add(&to->wait, &from->wait);
+    histogram_add(&to->translate, &from->translate);
+    histogram_add(&to->install, &from->install);
+}
+
 /* ---- Lanes. ---- */
 
 static void lane_init(struct lane *l, struct port_queue *q)
@@ -102,12 +117,9 @@ static void queues_grow(struct sched *s, uint32_t no)
     call_rcu(&old->rcu, queues_free_rcu);
 }
 
-/* Datapath ports are numbered below this (DP_MAX_PORTS of the kernel); what says otherwise shares the place behind them. */
-#define PORTS_MAX UINT16_MAX
-
 static struct port_queue *queue_of_port(struct sched *s, odp_port_t port)
 {
-    uint32_t no = MIN(port.n, PORTS_MAX);
+    uint32_t no = MIN(port.n, SCHED_PORTS_MAX);
 
     if (unlikely(no >= s->queues->n)) {
         queues_grow(s, no);
@@ -344,7 +356,7 @@ unsigned int sched_take(struct sched *s, struct cell *cells[], unsigned int max)
 static void forget_if_over(struct sched *s, struct port_queue *q)
 {
     if (q->gone && !q->bytes && !q->lent) {
-        rcu_assign_pointer(s->queues->by_port[MIN(q->port.n, PORTS_MAX)], NULL);
+        rcu_assign_pointer(s->queues->by_port[MIN(q->port.n, SCHED_PORTS_MAX)], NULL);
         call_rcu(&q->rcu, queue_free_rcu);
     }
 }

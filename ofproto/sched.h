@@ -58,6 +58,11 @@ struct port_stats {
     uint64_t most_waiting; /* Upcalls. */
     struct histogram wait, translate, install;
 };
+/* Adds what FROM, which may be written meanwhile, has counted to *TO. */
+void port_stats_add(struct port_stats *to, const struct port_stats *from);
+
+/* Datapath ports are numbered below this (DP_MAX_PORTS of the kernel); what says otherwise shares the place behind them. */
+#define SCHED_PORTS_MAX UINT16_MAX
 
 #define N_SLICES 8
 

@@ -68,6 +68,8 @@ static const char *packet_complaint(const struct world_packet *p, bool port_went
     return NULL;
 }
 
+static void add_received(odp_port_t no, const struct port_stats *s, void *sum) { *(uint64_t *) sum += s->received; }
+
 static void check_packets(struct world *w)
 {
     struct handler_stats total = w->total;
@@ -88,6 +90,13 @@ static void check_packets(struct world *w)
     assert_int_equal(total.upcalls.executed + total.upcalls.dropped + total.upcalls.send_failed + total.upcalls.overload,
                      counts.n_miss_upcalls);
     assert_int_equal(total.upcalls.overload, total.drops[SCHED_DROP_port_gone]);
+    /* All of it can be told by port, also what handlers counted that have ended. */
+    uint64_t n_of_ports = 0;
+    for (unsigned int h = 0; h < w->n_handlers; h++) {
+        handler_show_ports(w->handlers[h], add_received, &n_of_ports);
+    }
+    port_ledger_show(&w->total_ports, add_received, &n_of_ports);
+    assert_true(w->port_went || n_of_ports == counts.n_miss_upcalls);
     uint64_t n_gone = 0;
     for (unsigned int i = 0; i < w->n_packets; i++) {
         const struct world_packet *p = &w->packets[i];

@@ -176,6 +176,8 @@ static odp_port_t port_forget(struct world *w, unsigned int i)
 
 static void port_release(struct world *w, odp_port_t no)
 {
+    w->port_went = true;
+    port_ledger_forget(&w->total_ports, no);
     dispatch_port_del(w->dispatch, no);
     for (unsigned int h = 0; h < w->n_handlers; h++) {
         handler_port_gone(w->handlers[h], no);
@@ -312,7 +314,7 @@ void world_resize(struct world *w, unsigned int n)
     }
     settle_commands(w);
     for (unsigned int h = n; h < old; h++) {
-        handler_destroy(w->handlers[h], &w->total);
+        handler_destroy(w->handlers[h], &w->total, &w->total_ports);
         w->handlers[h] = NULL;
     }
     w->n_handlers = n;
@@ -339,7 +341,7 @@ void world_switch(struct world *w, enum dpif_dispatch mode)
     w->crew = crew_make();
     handlers_make(w, w->dispatch, 0, n);
     for (unsigned int h = 0; old && h < n; h++) {
-        handler_destroy(old_handlers[h], &w->total);
+        handler_destroy(old_handlers[h], &w->total, &w->total_ports);
     }
     crew_unref(old_crew);
     dispatch_close(old);
@@ -375,7 +377,7 @@ static void daemon_stop(struct world *w)
 {
     settle_commands(w);
     for (unsigned int h = 0; h < w->n_handlers; h++) {
-        handler_destroy(w->handlers[h], &w->total);
+        handler_destroy(w->handlers[h], &w->total, &w->total_ports);
         w->handlers[h] = NULL;
     }
     crew_unref(w->crew);
@@ -438,6 +440,7 @@ void world_heal(struct world *w)
 void world_destroy(struct world *w)
 {
     daemon_stop(w);
+    port_ledger_uninit(&w->total_ports);
     mac_table_unref(w->macs);
     rcu_barrier();
     odp_numbers_uninit(&w->numbers);

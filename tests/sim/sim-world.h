@@ -18,6 +18,7 @@
 #include "ofproto/flowcache.h"
 #include "ofproto/handler.h"
 #include "ofproto/odp-numbers.h"
+#include "ofproto/port-ledger.h"
 #include "ofproto/revalidators.h"
 
 struct flow;
@@ -52,6 +53,8 @@ struct world {
     unsigned int n_handlers;
     struct revalidators *revalidators;
     struct handler_stats total;
+    struct port_ledger total_ports;
+    bool port_went; /* Any, ever: what was counted of it went too. */
     struct mac_table *macs;
     struct odp_numbers numbers;
     unsigned int n_ports, n_hosts, n_vlans, n_cpus;
