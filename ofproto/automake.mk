@@ -10,7 +10,7 @@ lib_libsluice_a_SOURCES += \
 	ofproto/engine-ctl.c ofproto/engine-ctl.h ofproto/engine-dump.c ofproto/engine-place.c \
 	ofproto/engine-show.c ofproto/engine-show-ports.c ofproto/engine-show.h \
 	ofproto/flow-ops.c ofproto/flow-ops.h ofproto/flowcache.h \
-	ofproto/handler.c ofproto/handler.h \
+	ofproto/handler.c ofproto/handler.h ofproto/handler-watch.c \
 	ofproto/reval-flow.c ofproto/reval-flow.h \
 	ofproto/revalidators.c ofproto/revalidators.h \
 	ofproto/dep.h ofproto/ukey.c ofproto/ukey.h \

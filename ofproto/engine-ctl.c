@@ -72,6 +72,29 @@ static void revalidator_purge(struct unixctl_conn *conn, int argc, const char *a
     engine_put(e);
 }
 
+/* For tests, as a handler that is kept somewhere for seconds cannot be had otherwise. */
+static void stall_handler(struct unixctl_conn *conn, int argc, const char *argv[], void *aux)
+{
+    struct engine *e = engine_get();
+    long long id, ms;
+    bool done = false;
+
+    if (e && str_to_llong(argv[1], 0, DISPATCH_MAX_HANDLERS, &id) && str_to_llong(argv[2], 0, 60000, &ms)) {
+        lock_acquire(&e->lock);
+        done = id < e->n_handlers;
+        if (done) {
+            handler_stall(e->handlers[id], ms);
+        }
+        lock_release(&e->lock);
+    }
+    engine_put(e);
+    if (done) {
+        unixctl_reply(conn, NULL);
+    } else {
+        unixctl_error(conn, "cannot stall handler \"%s\" for \"%s\": it takes a handler's number and 0 to 60000 ms", argv[1], argv[2]);
+    }
+}
+
 static void dispatch_mode_show(struct unixctl_conn *conn, int argc, const char *argv[], void *aux)
 {
     struct engine *e = engine_get();
@@ -95,6 +118,9 @@ void engine_unixctl_init(void)
     unixctl_register("upcall/set-flow-limit", "flow-limit-number", 1, 1, set_flow_limit, NULL);
     unixctl_register("revalidator/wait", "", 0, 0, revalidator_wait, NULL);
     unixctl_register("revalidator/purge", "", 0, 0, revalidator_purge, NULL);
+    if (getenv("SLUICE_TEST_HOOKS")) {
+        unixctl_register("upcall/stall-handler", "handler msec", 2, 2, stall_handler, NULL);
+    }
     unixctl_register("dpif-netlink/dispatch-mode", "", 0, 0, dispatch_mode_show, NULL);
     engine_dump_init();
     engine_show_init();

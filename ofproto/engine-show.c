@@ -14,6 +14,7 @@
 
 #include <stdlib.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/util.h"
 #include "lib/rpc/histogram-json.h"
 #include "lib/rpc/unixctl.h"
@@ -97,6 +98,7 @@ void show_json_print(FILE *out, json_t *object)
 
 struct handler_view {
     pid_t tid;
+    uint64_t stalled_ms; /* It has been in one pass for so long; 0: not for long. */
     struct handler_stats stats;
     uint64_t kernel; /* Lost by the kernel; or SHOW_NOT_ASKED. */
 };
@@ -113,6 +115,8 @@ struct handlers_view {
 /* LOSSES: also asks the kernel. */
 static void handlers_view_init(struct handlers_view *v, struct engine *e, bool losses)
 {
+    uint64_t now = clock_nsec();
+
     memset(v, 0, sizeof *v);
     lock_acquire(&e->lock);
     v->has_mode = e->dispatch != NULL;
@@ -124,6 +128,7 @@ static void handlers_view_init(struct handlers_view *v, struct engine *e, bool l
     v->handlers = xcalloc(v->n + 1, sizeof *v->handlers);
     for (unsigned int i = 0; i < v->n; i++) {
         v->handlers[i].tid = handler_tid(e->handlers[i]);
+        v->handlers[i].stalled_ms = handler_stalled_ms(e->handlers[i], now);
         v->handlers[i].kernel = losses ? 0 : SHOW_NOT_ASKED;
         handler_get_stats(e->handlers[i], &v->handlers[i].stats);
     }
@@ -171,6 +176,7 @@ static const struct {
     COUNTER("passes", "passes", passes),
     COUNTER("receives", "receives", drains),
     COUNTER("batches", "batches", batches),
+    COUNTER("stalls", "stalls", stalls),
     COUNTER("helps given", "helps_given", helps_given),
     COUNTER("helps taken", "helps_taken", helps_taken),
     COUNTER("lanes lent", "lanes_lent", lanes_lent),
@@ -254,6 +260,7 @@ static json_t *handler_json(const struct handler_view *h, int id, bool times)
     if (id >= 0) {
         show_put(object, "id", id);
         show_put(object, "thread_id", h->tid);
+        show_put(object, "stalled_ms", h->stalled_ms);
     }
     show_put(object, "received", s->upcalls.received);
     show_put(object, "served", n_served(s));
@@ -300,7 +307,11 @@ static void print_handlers(FILE *out, struct engine *e, const struct handlers_vi
         fprintf(out, "  %s (%s)\n", dispatch_mode_name(v->mode), v->reason);
     }
     for (unsigned int i = 0; i < v->n; i++) {
-        fprintf(out, "  handler%u: (thread %d)\n", i, (int) v->handlers[i].tid);
+        fprintf(out, "  handler%u: (thread %d)", i, (int) v->handlers[i].tid);
+        if (v->handlers[i].stalled_ms) {
+            fprintf(out, " (in one pass for %llums)", (unsigned long long) v->handlers[i].stalled_ms);
+        }
+        putc('\n', out);
         handler_print(out, &v->handlers[i]);
     }
     if (v->ended.stats.passes || v->ended.kernel) {

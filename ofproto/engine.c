@@ -411,6 +411,14 @@ void engine_set_config(struct engine *e, struct xconfig *c)
 
 struct dpif *engine_dpif(struct engine *e) { return e->dpif; }
 struct dpif_session *engine_session(struct engine *e) { return e->session; }
+void engine_watch(struct engine *e)
+{
+    uint64_t now = clock_nsec();
+    for (unsigned int i = 0; i < e->n_handlers; i++) {
+        handler_watch(e->handlers[i], now);
+    }
+}
+
 void engine_revalidate(struct engine *e) { flowcache_revalidate(&e->fc); }
 
 void engine_changed(struct engine *e, const struct dep_set *changed) { flowcache_changed_set(&e->fc, changed); }

@@ -33,6 +33,11 @@ struct handler {
     uint64_t looked;     /* When the channels were last looked at, ns; 0: it has slept since. */
     uint64_t service_ns; /* What an upcall costs, of late. */
 
+    uint64_t pass_since;   /* Atomic: when the pass that goes on began, ns; 0: it sleeps. */
+    unsigned int stall;    /* Atomic: for tests: with the next upcalls, it stands still for so many ms. */
+    uint64_t stall_since, stall_ms; /* Main's: the pass that was said to take too long, and how long it had then. */
+    uint64_t n_stalls;              /* Main's; anybody reads. */
+
     bool in_idle;               /* Our bit is set, or was until we were hired. */
     unsigned int n_outstanding; /* Times that we were hired, and the lanes have not come yet. */
     struct lane *guests;        /* Lanes of colleagues. */
@@ -54,6 +59,9 @@ static inline bool handler_inbox_is_empty(struct handler *h)
 {
     return cds_wfcq_empty(&h->inbox_head, &h->inbox_tail);
 }
+
+/* handler-watch.c */
+void handler_stall_if_told(struct handler *h);
 
 /* handler-help.c */
 /* Lends lanes to a sleeping colleague, if that pays. */

@@ -231,6 +231,7 @@ static void note_pass(struct handler *h, uint64_t now)
 static bool fall_asleep(struct handler *h)
 {
     sched_idle(&h->sched);
+    __atomic_store_n(&h->pass_since, 0, __ATOMIC_RELAXED);
     h->in_idle = true;
     crew_idle(h->crew, h->id);
     return handler_inbox_is_empty(h);
@@ -260,6 +261,7 @@ unsigned int handler_run_once(struct handler *h, int timeout_ms)
     int n = dispatch_wait(h->dispatch, h->id, ready, N_READY, timeout_ms);
     wake_up(h);
     uint64_t now = clock_nsec();
+    __atomic_store_n(&h->pass_since, now, __ATOMIC_RELAXED);
     /* What has come while others were served has waited since we last looked, at most. */
     uint64_t arrived = sleeps ? now : h->looked;
     /* Before anything is read: a port that was deleted while we slept may be there again, and then what is read is of the new one. */
@@ -276,6 +278,9 @@ unsigned int handler_run_once(struct handler *h, int timeout_ms)
     }
     note_pass(h, now);
     handler_lend(h);
+    if (unlikely(__atomic_load_n(&h->stall, __ATOMIC_RELAXED)) && has_work(h)) {
+        handler_stall_if_told(h);
+    }
     served = serve(h, now);
     handler_return_guests(h, false);
     if (!h->thread && !taken && !served && !has_work(h)) {
@@ -413,6 +418,7 @@ void handler_stats_add(struct handler_stats *to, const struct handler_stats *fro
     ADD(passes);
     ADD(batches);
     ADD(drains);
+    ADD(stalls);
     ADD(helps_taken);
     ADD(lanes_lent);
     ADD(helps_given);
@@ -435,6 +441,7 @@ void handler_get_stats(const struct handler *h, struct handler_stats *ret_stats)
 {
     memset(ret_stats, 0, sizeof *ret_stats);
     handler_stats_add(ret_stats, &h->stats);
+    ret_stats->stalls = __atomic_load_n(&h->n_stalls, __ATOMIC_RELAXED);
     for (unsigned int i = 0; i < SCHED_N_DROPS; i++) {
         ret_stats->drops[i] = __atomic_load_n(&h->sched.drops[i], __ATOMIC_RELAXED);
         ret_stats->upcalls.overload += ret_stats->drops[i];

@@ -24,6 +24,7 @@ struct handler_stats {
     uint64_t wakeups;              /* Returns from a sleep. */
     uint64_t idle_wakeups;         /* Of these, with no upcall to show for it. */
     uint64_t passes, batches, drains; /* Drains: receives from a channel. */
+    uint64_t stalls; /* Passes that took a second or more. */
     uint64_t most_waiting;
     uint64_t helps_taken, lanes_lent;    /* Times that a colleague was asked to help; lanes that it got. */
     uint64_t helps_given, guests_served; /* Times that we were; upcalls of others that we served. */
@@ -51,6 +52,15 @@ unsigned int handler_run_once(struct handler *h, int timeout_ms);
 /* Lanes of H that colleagues have, and lanes of colleagues that H has.  For tests that drive handlers step by step: before H is destroyed, there
  * must be none. */
 unsigned int handler_n_away(const struct handler *h);
+
+/* handler-watch.c */
+/* Says in the log if H has been in one pass for a second or more, and when it goes on.  Main, every second; NOW: ns. */
+void handler_watch(struct handler *h, uint64_t now);
+/* For how long it has been, if for a second or more; else 0.  Any thread. */
+uint64_t handler_stalled_ms(const struct handler *h, uint64_t now);
+/* For tests: has H, when it next has upcalls, stand still for MS milliseconds before it serves them, or until it is told
+ * another number.  Any thread. */
+void handler_stall(struct handler *h, unsigned int ms);
 
 /* Port NO has been deleted from the datapath.  Any thread; it is woken to forget the port. */
 void handler_port_gone(struct handler *h, odp_port_t no);

@@ -84,7 +84,7 @@ SYSTEM_AT = \
 	tests/system/ping.at \
 	tests/system/herd.at \
 	tests/system/change.at \
-	tests/system/affinity.at \
+	tests/system/affinity.at tests/system/stall.at \
 	tests/system/vlan.at \
 	tests/system/ports.at \
 	tests/system/restart.at \

@@ -202,6 +202,9 @@ static void tick_cb(evutil_socket_t fd UNUSED, short what UNUSED, void *v_)
     if (n && v->engine) {
         engine_changed(v->engine, &changed);
     }
+    if (v->engine) {
+        engine_watch(v->engine);
+    }
     if ((v->engine ? v->settings_failed : v->engine_error != NULL) && now >= v->next_open) {
         vswitch_want(v, WORK_RECONFIGURE);
     }

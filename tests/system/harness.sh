@@ -48,7 +48,8 @@ h_setup() {
     ASAN_OPTIONS=log_path=$PWD/sanitizer:detect_leaks=1:abort_on_error=0
     UBSAN_OPTIONS=log_path=$PWD/sanitizer:print_stacktrace=1
     export OVS_RUNDIR OVS_DBDIR OVS_SYSCONFDIR OVS_LOGDIR OVS_CTL_TIMEOUT ASAN_OPTIONS UBSAN_OPTIONS
-    : >"$h_dir/allowed"
+    # A machine that gives a thread no CPU for a second is none of ours.
+    echo 'handler[0-9]* \(thread [0-9]*\) has been in one pass' >"$h_dir/allowed"
     # No router solicitations and listener reports from devices that are made from here on: each would be an upcall.
     test -e /proc/sys/net/ipv6 || modprobe -q ipv6
     test ! -e /proc/sys/net/ipv6 || echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
