@@ -17,7 +17,10 @@ export PATH
 : "${WRAPPER=}"
 h_schema=/usr/share/openvswitch/vswitch.ovsschema
 h_patience=30
-case $WRAPPER$VSWITCHD in *valgrind* | *asan*) h_patience=120 ;; esac
+# True if the daemon under test was built with the address sanitizer.
+h_is_sanitized() { grep -q __asan_init "$VSWITCHD"; }
+case $WRAPPER in valgrind*) h_patience=120 ;; esac
+! h_is_sanitized || h_patience=120
 case ${SLUICE_GUEST-} in qemu) h_patience=$((h_patience * 2)) ;; esac
 
 # True if the daemon under test is the distribution's: what only Sluice does is then left out.
