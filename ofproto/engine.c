@@ -453,6 +453,34 @@ static void ports_forget(struct engine *e, odp_port_t no)
     odp_numbers_release(&e->numbers, no, clock_msec());
 }
 
+/* Does a handler still know port NO, which is not there?  An upcall of its came so late that its handler had forgotten the port by then.
+ * Tells them once more. */
+static bool is_remembered(struct engine *e, odp_port_t no)
+{
+    bool remembered = false;
+    for (unsigned int i = 0; i < e->n_handlers; i++) {
+        remembered |= handler_port_gone(e->handlers[i], no);
+    }
+    return remembered;
+}
+
+/* A number for a new port.  One that is remembered rests once more, and the next one is tried: telling handlers is not enough, since
+ * until they have heard it they count what is new to what was.  If there is no other, it is used all the same. */
+static odp_port_t choose_number(struct engine *e)
+{
+    odp_port_t first = ODPP_NONE;
+
+    for (;;) {
+        odp_port_t no = odp_numbers_suggest(&e->numbers, clock_msec());
+        if (odp_port_eq(no, ODPP_NONE) || odp_port_eq(no, first) || !is_remembered(e, no)) {
+            return no;
+        }
+        first = odp_port_eq(first, ODPP_NONE) ? no : first;
+        odp_numbers_use(&e->numbers, no);
+        odp_numbers_release(&e->numbers, no, clock_msec());
+    }
+}
+
 /* Adds the port under number REQUEST; or, for ODPP_NONE, under one that we choose.  A number that turns out to be taken, by a port
  * that is not ours, is noted, and the next one tried. */
 static int add_with_number(struct engine *e, const char *name, enum dpif_port_type type, uint32_t pid,
@@ -462,7 +490,7 @@ static int add_with_number(struct engine *e, const char *name, enum dpif_port_ty
         return dpif_port_add(e->session, name, type, pid, request, ret_no);
     }
     for (;;) {
-        odp_port_t no = odp_numbers_suggest(&e->numbers, clock_msec());
+        odp_port_t no = choose_number(e);
         int error = dpif_port_add(e->session, name, type, pid, no, ret_no);
         struct dpif_port other;
         /* EBUSY may also be about the device, which another datapath has. */

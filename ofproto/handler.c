@@ -77,13 +77,15 @@ void handler_send(struct handler *h, enum handler_message_type type, odp_port_t 
     cds_wfcq_enqueue(&h->inbox_head, &h->inbox_tail, &m->node);
 }
 
-void handler_port_gone(struct handler *h, odp_port_t no)
+bool handler_port_gone(struct handler *h, odp_port_t no)
 {
     /* It is woken, so that one that sleeps for days collects no messages; if there is nothing to forget it may sleep on. */
-    if (sched_has_port(&h->sched, no)) {
+    bool has = sched_has_port(&h->sched, no);
+    if (has) {
         handler_send(h, MESSAGE_GONE, no, NULL);
         dispatch_wake(h->dispatch, h->id);
     }
+    return has;
 }
 
 static void guests_add(struct handler *h, struct lane *chain)
