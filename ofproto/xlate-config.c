@@ -59,6 +59,7 @@ struct xbundle *xbridge_add_bundle(struct xbridge *br, const char *name, uint32_
     b->cvlans.any = true;
     b->qinq_tpid = htons(TPID_8021AD);
     b->floodable = true;
+    b->order = br->n_bundles;
     br->bundles = grow(br->bundles, br->n_bundles);
     br->bundles[br->n_bundles++] = b;
     return b;
@@ -100,6 +101,35 @@ static int compare_bundles(const void *a_, const void *b_)
     return (*a)->id < (*b)->id ? -1 : (*a)->id > (*b)->id;
 }
 
+static bool is_narrow(const struct xbundle *b)
+{
+    return b->vlan_mode == VLAN_ACCESS || b->vlan_mode == VLAN_DOT1Q_TUNNEL;
+}
+
+static int compare_narrow(const void *a_, const void *b_)
+{
+    const struct xbundle *const *a = a_, *const *b = b_;
+    if ((*a)->tag != (*b)->tag) {
+        return (*a)->tag < (*b)->tag ? -1 : 1;
+    }
+    return (*a)->order < (*b)->order ? -1 : (*a)->order > (*b)->order;
+}
+
+static void seal_bridge(struct xbridge *br)
+{
+    br->narrow = xcalloc(MAX(br->n_bundles, 1), sizeof *br->narrow);
+    br->wide = xcalloc(MAX(br->n_bundles, 1), sizeof *br->wide);
+    for (size_t i = 0; i < br->n_bundles; i++) {
+        struct xbundle *b = br->bundles[i];
+        if (is_narrow(b)) {
+            br->narrow[br->n_narrow++] = b;
+        } else {
+            br->wide[br->n_wide++] = b;
+        }
+    }
+    qsort(br->narrow, br->n_narrow, sizeof *br->narrow, compare_narrow);
+}
+
 /* Makes the indexes of C.  Once, when all bridges, bundles and ports have been added. */
 void xconfig_seal(struct xconfig *c)
 {
@@ -121,8 +151,9 @@ void xconfig_seal(struct xconfig *c)
     c->by_id = xcalloc(MAX(n_bundles, 1), sizeof *c->by_id);
 
     for (size_t i = 0; i < c->n_bridges; i++) {
-        const struct xbridge *br = c->bridges[i];
+        struct xbridge *br = c->bridges[i];
 
+        seal_bridge(br);
         for (size_t j = 0; j < br->n_bundles; j++) {
             struct xbundle *b = br->bundles[j];
 
@@ -162,6 +193,8 @@ void xconfig_destroy(struct xconfig *c)
         }
         mac_table_unref(br->macs);
         free(br->bundles);
+        free(br->narrow);
+        free(br->wide);
         free(br->name);
         free(br);
     }
@@ -210,4 +243,20 @@ struct xbridge *xconfig_bridge_by_name(const struct xconfig *c, const char *name
         }
     }
     return NULL;
+}
+
+size_t xbridge_first_narrow(const struct xbridge *br, uint16_t vlan)
+{
+    size_t low = 0, high = br->n_narrow;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (br->narrow[mid]->tag < vlan) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    return low;
 }

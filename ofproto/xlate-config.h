@@ -49,6 +49,7 @@ struct xbundle {
     enum priority_tags priority_tags;
     bool protected;         /* No traffic between two protected ports. */
     bool floodable;         /* Takes part in flooding. */
+    size_t order;           /* Index in its bridge's 'bundles'. */
     struct xport **ports;
     size_t n_ports;
 };
@@ -71,6 +72,10 @@ struct xbridge {
     struct vlan_set flood_vlans; /* No learning in these; 'any' false and no bits: none. */
     struct xbundle **bundles;
     size_t n_bundles;
+    /* Made by xconfig_seal(), for flooding, which is to look at the ports of its VLAN, not at thousands of others: bundles that carry one
+     * VLAN only (access, tunnel), by it and then in order; and all others, in order. */
+    struct xbundle **narrow, **wide;
+    size_t n_narrow, n_wide;
 };
 
 struct xconfig {
@@ -97,5 +102,7 @@ void xconfig_destroy(struct xconfig *c); /* Accepts NULL. */
 struct xport *xconfig_port_by_odp(const struct xconfig *c, odp_port_t odp);
 struct xbundle *xconfig_bundle_by_id(const struct xconfig *c, uint32_t id);
 struct xbridge *xconfig_bridge_by_name(const struct xconfig *c, const char *name);
+/* Index in 'narrow' of the first whose VLAN is VLAN or above; 'n_narrow' if there is none. */
+size_t xbridge_first_narrow(const struct xbridge *br, uint16_t vlan);
 
 #endif

@@ -141,19 +141,29 @@ static enum xlate_verdict admit(const struct inside *p, const struct xbundle *b)
     return bundle_carries(b, p->vlan, inner_vid) ? XLATE_FORWARD : XLATE_NO_OUTPUT;
 }
 
+/* To all that carry P's VLAN, in the order of the bridge's bundles: what is compared with flows that an earlier process has left must
+ * not depend on how they are found. */
 static enum xlate_verdict flood(struct xlate_ctx *ctx, const struct inside *p)
 {
     const struct xbridge *br = p->in->bridge;
     enum xlate_verdict verdict = XLATE_NO_OUTPUT;
+    size_t n = xbridge_first_narrow(br, p->vlan), w = 0;
 
-    for (size_t i = 0; i < br->n_bundles; i++) {
-        const struct xbundle *b = br->bundles[i];
+    for (;;) {
+        const struct xbundle *narrow = n < br->n_narrow && br->narrow[n]->tag == p->vlan ? br->narrow[n] : NULL;
+        const struct xbundle *wide = w < br->n_wide ? br->wide[w] : NULL;
+        bool take_narrow = narrow && (!wide || narrow->order < wide->order);
+        const struct xbundle *b = take_narrow ? narrow : wide;
+        if (!b) {
+            return verdict;
+        }
+        n += take_narrow;
+        w += !take_narrow;
         if (b->floodable && admit(p, b) == XLATE_FORWARD) {
             output_bundle(ctx, p, b);
             verdict = XLATE_FORWARD;
         }
     }
-    return verdict;
 }
 
 static void note_source(struct xlate_ctx *ctx, const struct inside *p)

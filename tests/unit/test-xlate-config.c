@@ -156,6 +156,41 @@ static void ten_thousand_ports_are_all_found(void **state)
     rcu_barrier();
 }
 
+/* Access ports and tunnels are found by VLAN, in the order in which they were added; the others stand apart. */
+static void what_a_flood_has_to_look_at_is_found_by_vlan(void **state)
+{
+    struct mac_table *macs = mac_table_create();
+    struct xconfig *c = xconfig_create();
+    struct xbridge *br = xconfig_add_bridge(c, "br0", macs);
+    char name[16];
+
+    for (uint32_t i = 0; i < 10000; i++) {
+        snprintf(name, sizeof name, "p%u", i);
+        struct xbundle *b = xbridge_add_bundle(br, name, i + 1);
+        b->vlan_mode = i % 2500 == 7 ? VLAN_TRUNK : i % 3 ? VLAN_ACCESS : VLAN_DOT1Q_TUNNEL;
+        b->tag = 2 * (i % 2500 + 1) % 4095;
+    }
+    xconfig_seal(c);
+    assert_int_equal(br->n_wide, 4);
+    assert_int_equal(br->n_narrow, 9996);
+    for (size_t i = 0; i < br->n_wide; i++) {
+        assert_int_equal(br->wide[i]->order, 7 + 2500 * i);
+    }
+    size_t n_found = 0;
+    for (uint16_t vlan = 0; vlan < 4096; vlan++) {
+        size_t first = xbridge_first_narrow(br, vlan), last = first;
+        assert_int_equal(first, n_found);
+        for (; last < br->n_narrow && br->narrow[last]->tag == vlan; last++) {
+            assert_true(last == first || br->narrow[last - 1]->order < br->narrow[last]->order);
+        }
+        n_found = last;
+    }
+    assert_int_equal(n_found, br->n_narrow);
+    xconfig_destroy(c);
+    mac_table_unref(macs);
+    rcu_barrier();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +199,7 @@ int main(void)
         cmocka_unit_test(names_are_copied_and_mac_tables_counted),
         cmocka_unit_test(patch_ports_are_not_in_the_datapath_index),
         cmocka_unit_test(ten_thousand_ports_are_all_found),
+        cmocka_unit_test(what_a_flood_has_to_look_at_is_found_by_vlan),
     };
 
     rcu_register_thread();
