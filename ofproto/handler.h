@@ -62,7 +62,8 @@ uint64_t handler_stalled_ms(const struct handler *h, uint64_t now);
  * another number.  Any thread. */
 void handler_stall(struct handler *h, unsigned int ms);
 
-/* Port NO has been deleted from the datapath.  Any thread; it is woken to forget the port.  Returns whether there is anything to forget. */
+/* Port NO has been deleted from the datapath.  Any thread; it is woken to forget the port.  Returns whether there is anything to
+ * forget. */
 bool handler_port_gone(struct handler *h, odp_port_t no);
 
 /* Any thread; a reading may lag. */

@@ -49,6 +49,7 @@ check_PROGRAMS += \
 	tests/sim/test-engine \
 	tests/sim/test-engine-failures \
 	tests/sim/test-engine-show \
+	tests/sim/test-scale \
 	tests/system/test-dpif-kernel
 tests_unit_test_dispatch_SOURCES = tests/unit/test-dispatch.c tests/unit/dpif-sim-kit.h
 tests_unit_test_dispatch_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dpif_channel_open,--wrap=dpif_channel_set_rcvbuf \
@@ -65,9 +66,13 @@ tests_unit_test_vlan_config_SOURCES = tests/unit/test-vlan-config.c vswitchd/vla
 tests_unit_test_xlate_SOURCES = tests/unit/test-xlate.c tests/unit/xlate-kit.h
 tests_unit_test_xlate_random_SOURCES = tests/unit/test-xlate-random.c tests/unit/xlate-kit.h
 tests_sim_test_engine_SOURCES = tests/sim/test-engine.c tests/sim/sim-world.c tests/sim/sim-world-check.c tests/sim/sim-world.h
+tests_sim_test_scale_SOURCES = tests/sim/test-scale.c tests/sim/big-world.c tests/sim/big-ports.c \
+	tests/sim/big-machine.c tests/sim/big-check.c tests/sim/big-world.h
 tests_system_test_dpif_kernel_SOURCES = tests/system/test-dpif-kernel.c tests/system/dpif-kernel-kit.h
 tests_unit_test_dispatch_cpu_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dpif_set_dispatch
 tests_sim_test_engine_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=upcall_account,--wrap=dispatch_kernel_grace_period
+tests_sim_test_scale_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=upcall_account,--wrap=sched_add,--wrap=dispatch_kernel_grace_period \
+	-Wl,--wrap=dpif_set_dispatch
 tests_sim_test_engine_show_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=unixctl_reply_take,--wrap=unixctl_error
 tests_sim_test_engine_failures_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dpif_session_open,--wrap=dpif_channel_open \
 	-Wl,--wrap=dpif_channel_close,--wrap=dpif_set_dispatch,--wrap=dpif_port_set_pid,--wrap=epoll_ctl,--wrap=thread_start
