@@ -6,7 +6,7 @@
  *
  * Who serves whom.  Packets come up on every CPU that forwards, whether this process may run there or not, so each
  * number that a CPU can have gets a handler.  Loads are even first, because a handler with twice the CPUs has twice the
- * upcalls: none serves more than its share, rounded up, of the CPUs that are online; then the same with those that may
+ * upcalls: each serves its share of the CPUs that are online, rounded up or down; then the same with those that may
  * come later.  Within that a CPU gets a handler whose home is nearest, and of these the one that serves the fewest.
  *
  * Where a handler runs.  On any CPU of its home that the process may use; not on the very CPU that it serves.  That
@@ -106,14 +106,11 @@ static int choose_handler(const struct dealing *d, int node, unsigned int max_di
     return best;
 }
 
-/* Deals out those CPUs of SET that nobody serves yet.  First only to handlers of their own node: so a CPU from far away
- * does not take the room of one that is near. */
-static void deal(struct dealing *d, const struct cpu_mask *set)
+/* Deals out those CPUs of SET that nobody serves yet, as long as there is a handler that serves fewer than SHARE.  First only to
+ * handlers of their own node: so a CPU from far away does not take the room of one that is near. */
+static void deal_up_to(struct dealing *d, const struct cpu_mask *set, unsigned int share)
 {
-    struct cpu_mask all;
-
-    CPU_OR_S(sizeof all.words, all.words, d->done.words, set->words);
-    d->share = (cpu_mask_count(&all) + d->p->n_handlers - 1) / d->p->n_handlers;
+    d->share = share;
     for (int far = 0; far <= 1; far++) {
         for (unsigned int cpu = 0; cpu < d->m->n_cpus; cpu++) {
             if (!cpu_mask_has(set, cpu) || cpu_mask_has(&d->done, cpu)) {
@@ -132,6 +129,17 @@ static void deal(struct dealing *d, const struct cpu_mask *set)
             }
         }
     }
+}
+
+/* Deals out SET: to each handler its share, rounded down, and then what is left. */
+static void deal(struct dealing *d, const struct cpu_mask *set)
+{
+    struct cpu_mask all;
+
+    CPU_OR_S(sizeof all.words, all.words, d->done.words, set->words);
+    unsigned int n = cpu_mask_count(&all), n_handlers = d->p->n_handlers;
+    deal_up_to(d, set, n / n_handlers);
+    deal_up_to(d, set, (n + n_handlers - 1) / n_handlers);
 }
 
 void placement_make(const struct machine *m, unsigned int n_handlers, struct placement *ret_placement)

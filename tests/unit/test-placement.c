@@ -71,8 +71,8 @@ static void check(unsigned int n)
     }
     for (unsigned int h = 0; h < n; h++) {
         struct cpu_mask cpus, both;
-        assert_true(online[h] <= (n_online + n - 1) / n);
-        assert_true(all[h] <= (n_possible + n - 1) / n);
+        assert_true(online[h] >= n_online / n && online[h] <= (n_online + n - 1) / n);
+        assert_true(all[h] >= n_possible / n && all[h] <= (n_possible + n - 1) / n);
         placement_cpus(&p, &m, h, &cpus);
         assert_true(cpu_mask_count(&cpus) > 0);
         CPU_AND_S(sizeof both.words, both.words, cpus.words, m.usable.words);
