@@ -258,6 +258,34 @@ static void worlds_of_full_size_keep_their_promises_while_everything_changes(voi
     big_machine_end();
 }
 
+/* An upcall is read after its port was deleted and its number has rested.  Whoever has the number next begins at nothing. */
+static void late_upcalls_are_not_counted_to_the_next_port_of_their_number(void **state)
+{
+    for (unsigned int m = 0; m < ARRAY_SIZE(modes); m++) {
+        const unsigned int late = 0, other = 5;
+        big_machine_begin(1, 4);
+        struct big_world *w = big_create(1, 8, modes[m], 0);
+        odp_port_t no = w->ports[late].no;
+
+        big_ports_del(w, &other, 1);
+        big_send(w, late, BIG_TO_ALL, BIG_SMALL);
+        big_ports_del(w, &late, 1);
+        big_drain(w);
+        assert_int_equal(w->n_stale, 1);
+        for (unsigned int round = 0; round < 2; round++) {
+            unsigned int port = round ? late : other;
+            big_advance(w, 31000); /* More than ODP_NUMBERS_REST_MS. */
+            big_ports_add(w, &port, 1);
+            big_send(w, port, BIG_TO_ALL, BIG_SMALL);
+            w->n_changes++;
+            big_check_at_rest(w);
+        }
+        assert_int_equal(w->ports[late].no.n, no.n); /* It is not out of use for good. */
+        big_destroy(w);
+    }
+    big_machine_end();
+}
+
 /* ---- The machine grows. ---- */
 
 static void cpus_that_come_later_find_a_handler_before_anybody_has_heard_of_them(void **state)
@@ -457,6 +485,7 @@ int main(void)
         cmocka_unit_test(an_upcall_takes_the_same_steps_however_many_ports_there_are),
         cmocka_unit_test(quiet_ports_wake_nobody),
         cmocka_unit_test(ports_with_equal_loads_give_handlers_equal_loads),
+        cmocka_unit_test(late_upcalls_are_not_counted_to_the_next_port_of_their_number),
         cmocka_unit_test(small_worlds_keep_their_promises_while_everything_changes),
         cmocka_unit_test(worlds_of_full_size_keep_their_promises_while_everything_changes),
     };
