@@ -295,7 +295,8 @@ static void make_vlans(struct big_world *w)
 {
     unsigned int vlan = 0;
     for (unsigned int first = 0, n; first < w->n_ports; first += n) {
-        n = MIN(2 + big_random(w, 3), w->n_ports - first);
+        n = 2 + big_random(w, 3);
+        n = MIN(n, w->n_ports - first);
         vlan++;
         for (unsigned int i = first; i < first + n; i++) {
             w->ports[i] = (struct big_port) { .no = ODPP_NONE, .vlan = vlan, .first = first, .n_locals = n, .host_at = i };
