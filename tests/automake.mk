@@ -32,6 +32,7 @@ check_PROGRAMS += \
 	tests/unit/test-ovsdb-row \
 	tests/unit/test-packet \
 	tests/unit/test-placement \
+	tests/unit/test-port-limit \
 	tests/unit/test-port-numbers \
 	tests/unit/test-rcvbuf-budget \
 	tests/unit/test-sched \
