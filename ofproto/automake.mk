@@ -10,8 +10,8 @@ lib_libsluice_a_SOURCES += \
 	ofproto/engine-ctl.c ofproto/engine-ctl.h ofproto/engine-dump.c ofproto/engine-place.c \
 	ofproto/engine-show.c ofproto/engine-show-ports.c ofproto/engine-show.h \
 	ofproto/flow-ops.c ofproto/flow-ops.h ofproto/flowcache.h \
-	ofproto/cell.c ofproto/cell.h ofproto/port-ledger.c ofproto/port-ledger.h \
-	ofproto/port-limit.c ofproto/port-limit.h ofproto/sched.c ofproto/sched.h \
+	ofproto/handler.c ofproto/handler.h ofproto/handler-watch.c \
+	ofproto/port-limit.c ofproto/port-limit.h \
 	ofproto/reval-flow.c ofproto/reval-flow.h \
 	ofproto/revalidators.c ofproto/revalidators.h \
 	ofproto/dep.h ofproto/ukey.c ofproto/ukey.h \

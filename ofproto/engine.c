@@ -322,6 +322,7 @@ void engine_put(struct engine *e)
     crew_unref(e->crew); /* Its handlers ended with engine_stop(). */
     ukey_table_destroy(e->fc.ukeys);
     config_free(e->fc.config);
+    port_limits_uninit(&e->fc.limits);
     dpif_session_close(e->session);
     if (e->dpif) {
         dpif_close(e->dpif);
@@ -553,10 +554,16 @@ void engine_port_gone(struct engine *e, odp_port_t no)
     for (unsigned int i = 0; i < e->n_handlers; i++) {
         handler_port_gone(e->handlers[i], no);
     }
+    port_limits_set(&e->fc.limits, no, (struct port_limit) { 0 });
     ports_forget(e, no);
     lock_acquire(&e->lock);
     port_ledger_forget(&e->retired_ports, no);
     lock_release(&e->lock);
+}
+
+bool engine_port_limit(struct engine *e, odp_port_t no, const struct port_limit *limit)
+{
+    return port_limits_set(&e->fc.limits, no, *limit);
 }
 
 void engine_assert_dispatch(struct engine *e, bool known)

@@ -16,6 +16,7 @@
 
 struct dep_set;
 struct engine;
+struct port_limit;
 struct xconfig;
 
 enum dispatch_wish { DISPATCH_AUTO, DISPATCH_PER_CPU, DISPATCH_PER_PORT };
@@ -62,6 +63,9 @@ int engine_port_del(struct engine *e, odp_port_t no); /* Also of one that is not
 void engine_assert_dispatch(struct engine *e, bool known);
 /* The port is gone from the datapath already. */
 void engine_port_gone(struct engine *e, odp_port_t no);
+/* Port NO, which is there, may have no more upcalls than LIMIT says (port-limit.h), from now on.  It ends with the port: whoever gets
+ * the number next has no limit.  Returns whether that is a change. */
+bool engine_port_limit(struct engine *e, odp_port_t no, const struct port_limit *limit);
 
 /* Calls DONE(AUX), once, from a revalidator's thread, when all flows have been checked against what has been published before this
  * call; or when the engine ends, or no check can be made. */

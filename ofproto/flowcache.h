@@ -11,6 +11,7 @@
 
 #include "lib/base/rcu.h"
 #include "ofproto/dep.h"
+#include "ofproto/port-limit.h"
 #include "ofproto/ukey.h"
 
 struct dpif;
@@ -26,6 +27,7 @@ struct flowcache {
 
     /* Limits; atomic, relaxed. */
     uint32_t flow_limit, max_idle_ms, max_revalidator_ms;
+    struct port_limits limits; /* Of ports. */
 
     /* Asks for a revalidation round; any thread. */
     void (*wake)(void *aux);

@@ -48,7 +48,7 @@ int handler_create(struct flowcache *fc, struct dispatch *dispatch, struct crew 
     if (error) {
         goto err_session;
     }
-    error = sched_init(&h->sched, h);
+    error = sched_init(&h->sched, h, &fc->limits);
     if (error) {
         goto err_rx;
     }
@@ -268,6 +268,7 @@ unsigned int handler_run_once(struct handler *h, int timeout_ms)
     uint64_t arrived = sleeps ? now : h->looked;
     /* Before anything is read: a port that was deleted while we slept may be there again, and then what is read is of the new one. */
     handler_inbox_run(h);
+    sched_set_time(&h->sched, now);
     for (int i = 0; i < n; i++) {
         taken += drain(h, ready[i], arrived);
     }
@@ -299,6 +300,7 @@ static unsigned int drain_and_serve(struct channel *ch, void *h_)
 {
     struct handler *h = h_;
     uint64_t now = clock_nsec();
+    sched_set_time(&h->sched, now);
     unsigned int n = drain(h, ch, now);
     while (!h->exiting && serve(h, now)) {
         now = clock_nsec();

@@ -198,7 +198,8 @@ static void control_remove(struct sched *s, struct port_queue *q)
 /* ---- Coming in. ---- */
 
 /* Whether one more upcall of LEN may wait in Q.  Control upcalls are compared with each other only: a port whose ordinary
- * upcalls fill its share shall not lose its LACP and BFD, and with them its link. */
+ * upcalls fill its share, or have used up its rate, shall not lose its LACP and BFD, and with them its link.  The rate comes
+ * last, so that what is dropped for its size in memory uses up nothing of it. */
 static enum sched_drop admit(const struct sched *s, const struct port_queue *q, bool control, size_t len)
 {
     size_t size = cell_size(len), has = control ? q->n_control * size : q->bytes;
@@ -206,7 +207,13 @@ static enum sched_drop admit(const struct sched *s, const struct port_queue *q, 
     if (control && q->n_control >= CONTROL_MAX) {
         return SCHED_DROP_control;
     }
-    return has + size > SHARE * cell_pool_room(&s->pool, len) ? SCHED_DROP_share : SCHED_KEPT;
+    if (has + size > SHARE * cell_pool_room(&s->pool, len)) {
+        return SCHED_DROP_share;
+    }
+    if (unlikely(port_limits_any(s->limits)) && !control && !port_limits_take(s->limits, q->port, s->now)) {
+        return SCHED_DROP_rate;
+    }
+    return SCHED_KEPT;
 }
 
 static const void *moved(const void *p, const void *from, const void *to)
@@ -513,10 +520,11 @@ bool sched_has_port(const struct sched *s, odp_port_t no)
     return has;
 }
 
-int sched_init(struct sched *s, void *owner)
+int sched_init(struct sched *s, void *owner, const struct port_limits *limits)
 {
     memset(s, 0, sizeof *s);
     s->owner = owner;
+    s->limits = limits;
     __cds_wfcq_init(&s->returned_head, &s->returned_tail);
     int error = cell_pool_init(&s->pool, CELL_POOL_SIZE);
     if (!error) {

@@ -17,6 +17,8 @@
  * size), so one port alone may fill seven tenths of the memory, and whoever comes later always finds room; it is the port beyond
  * its share that loses its own newest.  (The dynamic threshold of Choudhury and Hahne: no list of longest queues, and no upcall
  * is thrown out once it waits.)  Control upcalls count by themselves: a flood of others costs a port neither LACP nor BFD.
+ * A port that has a limit of upcalls a second (port-limit.h) loses what is beyond it; control upcalls neither use it up nor are
+ * held to it, since they are bounded already.
  *
  * Lent.  A colleague may serve whole slices for the owner (handler-help.c).  A lent slice is in the colleague's hands: it alone
  * takes upcalls out, while the owner goes on appending (a queue for one remover and any appenders, liburcu's wfcqueue).  Cells that
@@ -30,6 +32,7 @@
 #include "lib/base/compiler.h"
 #include "lib/base/histogram.h"
 #include "ofproto/cell.h"
+#include "ofproto/port-limit.h"
 #include "ofproto/upcall-peek.h"
 
 /* Why an upcall is dropped before it is looked at. */
@@ -37,6 +40,7 @@
 #define SCHED_DROPS                                                                                \
     DROP(share,        "its port had more than its share waiting")                                 \
     DROP(control,      "its port had too many control packets waiting")                            \
+    DROP(rate,         "its port had more than its rate (other_config:upcall-rate)")               \
     DROP(memory,       "no memory was left for waiting upcalls of its size")                       \
     DROP(port_gone,    "its port was deleted while it waited")                                     \
     DROP(exit,         "the daemon ended before its turn")
@@ -108,13 +112,20 @@ struct sched {
     unsigned int n;                /* Waiting here, of all ports. */
     unsigned int n_lent;           /* Slices. */
     void *owner;                   /* Whom colleagues give lanes back to. */
+    const struct port_limits *limits;
+    uint64_t now;                  /* As of sched_set_time(). */
     uint64_t drops[SCHED_N_DROPS]; /* Of all ports; anybody may read. */
     struct __cds_wfcq_head returned_head;             /* Cells that were served elsewhere. */
     struct cds_wfcq_tail returned_tail CACHE_ALIGNED; /* Colleagues write it. */
 };
 
-int sched_init(struct sched *s, void *owner); /* 0 or -ENOMEM. */
-void sched_uninit(struct sched *s);           /* Nothing is lent. */
+/* LIMITS live longer than S.  Returns 0 or -ENOMEM. */
+int sched_init(struct sched *s, void *owner, const struct port_limits *limits);
+void sched_uninit(struct sched *s); /* Nothing is lent. */
+
+/* What is added from now on was received at NOW, ns: limits go by that.  (And not by when it arrived, which may be as long ago as
+ * the last look at the channel was: then a handler that is busy would be stricter than the others.) */
+static inline void sched_set_time(struct sched *s, uint64_t now) { s->now = now; }
 
 /* Copies the message MSG, which U has been read from, behind those that wait.  ARRIVED: ns.  Returns SCHED_KEPT, or why it was
  * dropped (counted in its port's statistics). */

@@ -36,6 +36,7 @@ check_PROGRAMS += \
 	tests/unit/test-port-numbers \
 	tests/unit/test-rcvbuf-budget \
 	tests/unit/test-sched \
+	tests/unit/test-sched-limit \
 	tests/unit/test-settings \
 	tests/unit/test-thread \
 	tests/unit/test-ukey \
@@ -49,6 +50,7 @@ check_PROGRAMS += \
 	tests/unit/test-xlate-random \
 	tests/sim/test-engine \
 	tests/sim/test-engine-failures \
+	tests/sim/test-engine-limit \
 	tests/sim/test-engine-show \
 	tests/sim/test-scale \
 	tests/system/test-dpif-kernel
@@ -62,6 +64,7 @@ tests_unit_test_dpif_sim_referee_SOURCES = tests/unit/test-dpif-sim-referee.c te
 tests_unit_test_flowprobe_SOURCES = tests/unit/test-flowprobe.c utilities/flowprobe.c utilities/flowcount.c
 tests_unit_test_port_numbers_SOURCES = tests/unit/test-port-numbers.c vswitchd/port-numbers.c
 tests_unit_test_sched_SOURCES = tests/unit/test-sched.c tests/unit/sched-kit.h
+tests_unit_test_sched_limit_SOURCES = tests/unit/test-sched-limit.c tests/unit/sched-kit.h
 tests_unit_test_settings_SOURCES = tests/unit/test-settings.c vswitchd/settings.c
 tests_unit_test_vlan_config_SOURCES = tests/unit/test-vlan-config.c vswitchd/vlan-config.c
 tests_unit_test_xlate_SOURCES = tests/unit/test-xlate.c tests/unit/xlate-kit.h

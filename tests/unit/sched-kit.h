@@ -44,6 +44,7 @@ struct port_account {
 
 struct world {
     struct sched s;
+    struct port_limits limits;
     struct sent *sent;
     uint32_t n_sent, n_allocated;
     struct port_account ports[MAX_PORTS];
@@ -55,7 +56,7 @@ struct world {
 static inline struct world *world_create(void)
 {
     struct world *w = xaligned_zalloc(CACHE_LINE, sizeof *w);
-    assert_int_equal(sched_init(&w->s, NULL), 0);
+    assert_int_equal(sched_init(&w->s, NULL, &w->limits), 0);
     return w;
 }
 
@@ -71,6 +72,7 @@ static inline struct world *world_create_small(size_t size)
 static inline void world_destroy(struct world *w)
 {
     sched_uninit(&w->s);
+    port_limits_uninit(&w->limits);
     free(w->sent);
     free(w);
 }
