@@ -101,6 +101,7 @@ SYSTEM_AT = \
 	tests/system/fdb.at \
 	tests/system/commands.at \
 	tests/system/upcall-show.at \
+	tests/system/upcall-limit.at \
 	tests/system/misuse.at \
 	tests/system/dispatch-misuse.at \
 	tests/system/churn.at \

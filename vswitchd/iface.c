@@ -52,6 +52,20 @@ static void iface_fail(struct iface *iface, bool quiet, char *error)
     iface->retry = false;
 }
 
+/* IFACE is in the datapath: puts its limit of upcalls in force. */
+static void iface_limit(struct vswitch *v, const struct iface *iface)
+{
+    if (!engine_port_limit(v->engine, iface->odp, &iface->limit)) {
+        return;
+    }
+    if (iface->limit.rate) {
+        log_info("interface %s: at most %u upcalls a second, %u at once (other_config:upcall-rate)", iface->name,
+                 iface->limit.rate, iface->limit.burst);
+    } else {
+        log_info("interface %s: upcalls are not limited any more", iface->name);
+    }
+}
+
 static void iface_succeed(struct vswitch *v, struct iface *iface, odp_port_t odp)
 {
     iface->up = true;
@@ -63,6 +77,7 @@ static void iface_succeed(struct vswitch *v, struct iface *iface, odp_port_t odp
     iface->error = NULL;
     if (!odp_port_eq(odp, ODPP_NONE)) {
         tsearch(iface, &v->ifaces_by_odp, compare_odp);
+        iface_limit(v, iface);
     }
     iface_refresh_link(v, iface);
     if (iface->has_link && iface->type == IFACE_SYSTEM && !is_sim(v)) {
@@ -153,6 +168,8 @@ void iface_realize(struct vswitch *v, struct iface *iface)
         iface_succeed(v, iface, ODPP_NONE);
     } else if (!iface->up) {
         iface_add(v, iface);
+    } else if (!odp_port_eq(iface->odp, ODPP_NONE)) {
+        iface_limit(v, iface);
     }
 }
 

@@ -25,7 +25,7 @@ static const struct ovsdb_column_spec port_columns[] = {
 };
 
 static const struct ovsdb_column_spec interface_columns[] = {
-    R("name"), R("type"), R("options"), R("ofport_request"), R("mac"), R("mtu_request"),
+    R("name"), R("type"), R("options"), R("ofport_request"), R("mac"), R("mtu_request"), R("other_config"),
     W("ofport"), W("error"), W("ifindex"), W("mac_in_use"), W("mtu"), W("admin_state"), W("link_state"),
     W("link_resets"), W("link_speed"), W("duplex"), W("status"), W("statistics"), END,
 };

@@ -138,6 +138,33 @@ void settings_read_engine(settings_get *get, const void *aux, struct engine_sett
                                               def.max_revalidator_ms);
 }
 
+char *settings_read_upcall_limit(settings_get *get, const void *aux, struct port_limit *ret)
+{
+    const char *rate = get(aux, "upcall-rate"), *burst = get(aux, "upcall-burst");
+    long long r = 0, b;
+
+    *ret = (struct port_limit) { 0 };
+    if (!rate) {
+        return burst ? xasprintf("upcall-burst \"%s\" without upcall-rate has no effect; set upcall-rate, or remove it", burst)
+                     : NULL;
+    }
+    if (!str_to_llong(rate, 1, PORT_LIMIT_MAX_RATE, &r)) {
+        return xasprintf("upcall-rate \"%s\" is not a number from 1 to %d (upcalls a second); no limit is in force", rate,
+                         PORT_LIMIT_MAX_RATE);
+    }
+    *ret = (struct port_limit) { r, port_limit_default_burst(r) };
+    if (!burst) {
+        return NULL;
+    }
+    /* That a limit is wanted is clear: a mistake in the lesser half does not open the port to any flood. */
+    if (!str_to_llong(burst, 1, PORT_LIMIT_MAX_BURST, &b)) {
+        return xasprintf("upcall-burst \"%s\" is not a number from 1 to %d (upcalls at once); using %u", burst,
+                         PORT_LIMIT_MAX_BURST, ret->burst);
+    }
+    ret->burst = b;
+    return NULL;
+}
+
 bool eth_addr_read(const char *s, struct eth_addr *ret)
 {
     struct eth_addr a;

@@ -8,6 +8,7 @@
 #include "lib/base/compiler.h"
 #include "lib/base/types.h"
 #include "ofproto/engine.h"
+#include "ofproto/port-limit.h"
 
 /* Value of KEY, or NULL. */
 typedef const char *settings_get(const void *aux, const char *key);
@@ -18,6 +19,9 @@ long long settings_number(settings_get *get, const void *aux, const char *owner,
 bool settings_bool(settings_get *get, const void *aux, const char *owner, const char *key, bool def);
 /* Of the Open_vSwitch row: thread counts, flow limits, dispatch. */
 void settings_read_engine(settings_get *get, const void *aux, struct engine_settings *ret);
+
+/* Of an Interface row: how many upcalls it may cause.  Returns NULL, or what is wrong and what is done instead, to be freed. */
+char *settings_read_upcall_limit(settings_get *get, const void *aux, struct port_limit *ret);
 
 /* Logs a warning, unless the same text has been logged before. */
 void warn_once(const char *format, ...) PRINTF_FORMAT(1, 2);

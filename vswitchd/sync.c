@@ -37,6 +37,7 @@ static void iface_free(struct vswitch *v, struct iface *iface)
     free(iface->name);
     free(iface->peer);
     free(iface->config_error);
+    free(iface->limit_error);
     free(iface->error);
     free(iface);
 }

@@ -22,6 +22,7 @@
 #include "lib/nl/link.h"
 #include "lib/rpc/ovsdb.h"
 #include "ofproto/engine.h"
+#include "ofproto/port-limit.h"
 #include "vswitchd/port-numbers.h"
 #include "vswitchd/vlan-config.h"
 
@@ -48,6 +49,8 @@ struct iface {
     bool has_mac;
     struct eth_addr mac;
     bool is_local;
+    struct port_limit limit; /* Of upcalls. */
+    char *limit_error;       /* What is wrong with the wish for it, as logged; or NULL. */
 
     /* Real. */
     bool up;                /* In the datapath (a patch port: usable). */

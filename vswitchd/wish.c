@@ -7,10 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/log.h"
 #include "lib/base/util.h"
 #include "ofproto/mac.h"
 #include "vswitchd/settings.h"
 #include "vswitchd/vswitch.h"
+
+LOG_MODULE(bridge_wish);
 
 static const char *other_config(const void *row, const char *key) { return ovsdb_map_get(row, "other_config", key); }
 
@@ -162,6 +165,21 @@ static char *wish_name_error(const struct iface *iface)
     return NULL;
 }
 
+/* What is wrong is said once each time that it changes: also if it is the same again, after it was right. */
+static void wish_limit(struct iface *iface, const struct ovsdb_row *row, const char *owner)
+{
+    char *error = settings_read_upcall_limit(other_config, row, &iface->limit);
+
+    if (!error && iface->type == IFACE_PATCH && iface->limit.rate) {
+        error = xstrdup("upcall-rate has no effect at a patch interface; set it at those by which packets come in");
+    }
+    if (error && (!iface->limit_error || strcmp(error, iface->limit_error))) {
+        log_warn("%s: %s", owner, error);
+    }
+    free(iface->limit_error);
+    iface->limit_error = error;
+}
+
 void wish_iface(struct iface *iface, const struct ovsdb_row *row)
 {
     char *owner = xasprintf("interface %s", iface->name);
@@ -197,5 +215,6 @@ void wish_iface(struct iface *iface, const struct ovsdb_row *row)
         warn_once("%s: mtu_request %lld is out of range; use 68 to 65535", owner, (long long) mtu);
     }
     iface->has_mac = eth_addr_wish(owner, "mac", ovsdb_str(row, "mac", NULL), &iface->mac);
+    wish_limit(iface, row, owner);
     free(owner);
 }

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -68,6 +69,58 @@ static void bad_settings_become_the_defaults(void **state)
     warn_once_uninit();
 }
 
+/* RATE and BURST (NULL: absent) are read as this; ERROR: how what is wrong begins, NULL: nothing is. */
+static void check_limit(const char *rate, const char *burst, uint32_t rate_read, uint32_t burst_read, const char *error)
+{
+    const char *map[5] = { NULL };
+    struct port_limit limit = { 77, 77 };
+    int n = 0;
+
+    if (rate) {
+        map[n++] = "upcall-rate";
+        map[n++] = rate;
+    }
+    if (burst) {
+        map[n++] = "upcall-burst";
+        map[n++] = burst;
+    }
+    char *text = settings_read_upcall_limit(get, map, &limit);
+    assert_int_equal(limit.rate, rate_read);
+    if (rate_read) {
+        assert_int_equal(limit.burst, burst_read);
+    }
+    if (error) {
+        assert_string_equal(text, error);
+    } else {
+        assert_null(text);
+    }
+    free(text);
+}
+
+static void a_limit_of_upcalls_is_read_or_refused_in_words(void **state)
+{
+    static const char *const bad[] = { "0", "-1", "", "many", "10000001", "99999999999999999999", "1.5", "100x" };
+
+    check_limit(NULL, NULL, 0, 0, NULL);
+    check_limit("1", NULL, 1, 64, NULL);
+    check_limit("100", NULL, 100, 64, NULL);
+    check_limit("10000", NULL, 10000, 1000, NULL);
+    check_limit("10000000", "10000000", 10000000, 10000000, NULL);
+    check_limit("100", "1", 100, 1, NULL);
+    check_limit(NULL, "5", 0, 0, "upcall-burst \"5\" without upcall-rate has no effect; set upcall-rate, or remove it");
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char expected[200];
+        snprintf(expected, sizeof expected,
+                 "upcall-rate \"%s\" is not a number from 1 to 10000000 (upcalls a second); no limit is in force", bad[i]);
+        check_limit(bad[i], NULL, 0, 0, expected);
+        check_limit(bad[i], "100", 0, 0, expected);
+        /* The rate is right, so there is a limit. */
+        snprintf(expected, sizeof expected,
+                 "upcall-burst \"%s\" is not a number from 1 to 10000000 (upcalls at once); using 200", bad[i]);
+        check_limit("2000", bad[i], 2000, 200, expected);
+    }
+}
+
 static void thread_counts_are_sane_whatever_is_asked_for(void **state)
 {
     static const struct {
@@ -123,6 +176,7 @@ int main(void)
         cmocka_unit_test(absent_settings_are_the_defaults),
         cmocka_unit_test(good_settings_are_taken),
         cmocka_unit_test(bad_settings_become_the_defaults),
+        cmocka_unit_test(a_limit_of_upcalls_is_read_or_refused_in_words),
         cmocka_unit_test(thread_counts_are_sane_whatever_is_asked_for),
         cmocka_unit_test(addresses_are_read_whole_or_not_at_all),
         cmocka_unit_test(datapath_ids_are_16_digits_or_prefixed),
