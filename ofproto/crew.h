@@ -54,6 +54,11 @@ static inline bool crew_busy(struct crew *c, unsigned int id)
 
 /* How many sleep; it may be otherwise in the next moment. */
 unsigned int crew_n_idle(const struct crew *c);
+/* Whether ID sleeps, or is about to, and has not been hired. */
+static inline bool crew_is_idle(const struct crew *c, unsigned int id)
+{
+    return __atomic_load_n(&c->idle[id / 64], __ATOMIC_SEQ_CST) >> id % 64 & 1;
+}
 
 /* Hires a sleeper, looking from the one behind ID on.  NULL: all are busy.  Under RCU, to be held until it has been woken. */
 struct handler *crew_hire(struct crew *c, unsigned int id);

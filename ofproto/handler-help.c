@@ -83,8 +83,10 @@ static void give_back(struct lane *l)
 
     rcu_read_lock();
     handler_send(owner, MESSAGE_BACK, ODPP_NONE, l);
-    /* From here on L is the owner's: whether it is empty may be asked, all else not.  Pairs with the owner's append. */
-    if (!lane_is_empty(l) || __atomic_load_n(&owner->recalls, __ATOMIC_SEQ_CST)) {
+    /* From here on L is the owner's: whether it is empty may be asked, all else not.  Pairs with the owner's append.  An owner that sleeps is
+     * woken in any case: only it counts and frees what was served of its lane, and it might sleep for days.  (One that has set its bit looks
+     * into its inbox then, and we have put the message there before we look at the bit.) */
+    if (!lane_is_empty(l) || crew_is_idle(owner->crew, owner->id) || __atomic_load_n(&owner->recalls, __ATOMIC_SEQ_CST)) {
         dispatch_wake(owner->dispatch, owner->id);
     }
     rcu_read_unlock();

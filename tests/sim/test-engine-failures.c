@@ -588,6 +588,50 @@ static void a_hand_over_that_fails_is_made_later(void **state)
     net_uninit(&net);
 }
 
+/* ---- Helping. ---- */
+
+static void add_served(odp_port_t no, const struct port_stats *s, void *sum)
+{
+    *(uint64_t *) sum += __atomic_load_n(&s->wait.n, __ATOMIC_RELAXED);
+}
+
+struct served_wish {
+    struct net *net;
+    uint64_t n;
+};
+
+static bool has_served(const void *wish_)
+{
+    const struct served_wish *wish = wish_;
+    uint64_t n = 0;
+    for (unsigned int i = 0; i < wish->net->e->n_handlers; i++) {
+        handler_show_ports(wish->net->e->handlers[i], add_served, &n);
+    }
+    return n >= wish->n;
+}
+
+/* A port's figures are its handler's to write: else they would be wrong until its next upcall. */
+static void what_a_colleague_served_is_counted_though_nothing_more_comes(void **state)
+{
+    enum { BURST = 400, ROUNDS = 20 };
+    struct net net;
+
+    net_init(&net, DISPATCH_PER_PORT, 4, 4);
+    crew_set_helps(net.e->crew, true);
+    net.e->crew->worth = (struct crew_worth) { .ns = 0, .upcalls = 2, .slice = 1 };
+    net_start(&net);
+    for (unsigned int round = 1; round <= ROUNDS; round++) {
+        for (unsigned int i = 0; i < BURST; i++) {
+            inject(&net, 0, 0);
+        }
+        struct served_wish wish = { &net, (uint64_t) round * BURST };
+        if (!await(has_served, &wish)) {
+            fail_msg("round %u: of %u upcalls not all are counted as served", round, BURST);
+        }
+    }
+    net_uninit(&net);
+}
+
 /* ---- Starting and ending. ---- */
 
 static void it_starts_with_the_handlers_that_there_are_threads_for(void **state)
@@ -692,6 +736,7 @@ int main(void)
         cmocka_unit_test(a_port_that_cannot_be_taken_over_stays_as_it_was),
         cmocka_unit_test(a_channel_is_not_closed_by_its_new_owner_before_the_old_one_has_let_go),
         cmocka_unit_test(a_hand_over_that_fails_is_made_later),
+        cmocka_unit_test(what_a_colleague_served_is_counted_though_nothing_more_comes),
         cmocka_unit_test(it_starts_with_the_handlers_that_there_are_threads_for),
         cmocka_unit_test(it_starts_with_the_revalidators_that_there_are_sessions_for),
         cmocka_unit_test(whoever_waits_for_a_round_is_told_when_there_can_be_none),
