@@ -259,6 +259,7 @@ static void round_run(struct revalidators *p, struct revalidator *leader, const 
         p->base_seq = p->round_seq;
     }
 
+    ukey_table_fit(p->fc->ukeys);
     lock_acquire(&p->lock);
     uint64_t n = ukey_table_count(p->fc->ukeys);
     p->stats.n_flows = n;

@@ -95,6 +95,9 @@ struct ukey_table *ukey_table_create(void);
 /* Frees all ukeys.  No other thread uses the table any more. */
 void ukey_table_destroy(struct ukey_table *t);
 uint64_t ukey_table_count(const struct ukey_table *t); /* O(1); any thread. */
+/* Adapts the table to the number of flows; returns how many buckets it has.  One thread, now and then; not under RCU (it waits for grace
+ * periods), with no lock that readers take. */
+unsigned long ukey_table_fit(struct ukey_table *t);
 
 /* Finds by UFID.  Under RCU; the result is valid as long. */
 struct ukey *ukey_find(const struct ukey_table *t, const struct ufid *ufid);

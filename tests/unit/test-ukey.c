@@ -172,6 +172,34 @@ static void one_thread_at_a_time_owns_a_flow(void **state)
     rcu_barrier();
 }
 
+/* Each round walks the table: its size follows the flows, up and down. */
+static void the_table_is_as_large_as_its_flows_need(void **state)
+{
+    enum { N = 100000 };
+    struct ukey_table *t = ukey_table_create();
+    struct ukey **ukeys = xcalloc(N, sizeof *ukeys);
+    unsigned long least = ukey_table_fit(t);
+
+    rcu_read_lock();
+    for (uint64_t i = 0; i < N; i++) {
+        struct ukey_spec spec = spec_of(i * UINT64_C(0x9e3779b97f4a7c15));
+        bool won;
+        ukeys[i] = ukey_insert(t, &spec, &won);
+        assert_true(won);
+    }
+    rcu_read_unlock();
+    unsigned long full = ukey_table_fit(t);
+    assert_in_range(full, N / 2, 2 * N);
+    assert_int_equal(ukey_table_fit(t), full);
+    for (unsigned int i = 0; i < N; i++) {
+        ukey_remove(t, ukeys[i], 1000); /* As if its put had failed. */
+    }
+    assert_int_equal(ukey_table_fit(t), least);
+    assert_true(least <= 16384);
+    free(ukeys);
+    ukey_table_destroy(t);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -181,6 +209,7 @@ int main(void)
         cmocka_unit_test(the_second_to_insert_gets_the_first_ones),
         cmocka_unit_test(removal_counts_once_however_many_try),
         cmocka_unit_test(one_thread_at_a_time_owns_a_flow),
+        cmocka_unit_test(the_table_is_as_large_as_its_flows_need),
     };
     thread_main_init();
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
