@@ -20,9 +20,10 @@ LOG_MODULE(handler);
 
 /* Channels taken from one wait. */
 #define N_READY 64
-/* Messages taken from one channel in one pass.  A pass serves one batch; a channel that gets more than this meanwhile is
- * flooded at more than ten times what we can serve, and the others must have their turn. */
-#define DRAIN_MAX 1024
+/* Messages taken from one channel in one pass: a little more than the largest queue holds (8 MiB, 1,280 bytes a small upcall), so that it
+ * is empty afterwards, and what is dropped is dropped by us, from the lane that causes it; but a channel that is filled as fast as we
+ * read must not keep us. */
+#define DRAIN_MAX 8192
 /* Batches of up to this many upcalls are timed, and of the others one in TIMED_EVERY: readings that a full batch would hardly
  * notice are what most of a lone packet's time is made of, and that is what they are to tell. */
 #define TIMED_SMALL 8

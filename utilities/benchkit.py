@@ -191,10 +191,13 @@ class System:
         self.bench.announce()
 
         def at_rest():
-            tids = [int(tid) for tid in os.listdir("/proc/%d/task" % self.pid)]
-            before = cpu_seconds(self.pid, tids)
-            time.sleep(0.25)  # The time over which rest is judged.
-            return cpu_seconds(self.pid, tids) - before < 0.02
+            try:
+                tids = [int(tid) for tid in os.listdir("/proc/%d/task" % self.pid)]
+                before = cpu_seconds(self.pid, tids)
+                time.sleep(0.25)  # The time over which rest is judged.
+                return cpu_seconds(self.pid, tids) - before < 0.02
+            except FileNotFoundError:  # A thread has ended: that is none.
+                return False
         wait_for("rest of " + self.label, at_rest, 120)
 
 

@@ -36,7 +36,7 @@ COUNTER_DEFINE(dpif_execute_error);
 
 /* Messages in one sendmsg(). */
 #define BATCH_OPS   256
-#define BATCH_BYTES (64 * 1024)
+#define BATCH_BYTES KERNEL_TX_SIZE
 /* From this length on a packet is sent from where it lies. */
 #define COPY_LIMIT 512
 /* Pieces of one sendmsg(): for each packet that is not copied what stands before it, it, and its padding; and the rest.

@@ -11,7 +11,7 @@
 #include "lib/nl/nl.h"
 
 /* A request's message, or as many as go into one sendmsg(). */
-#define KERNEL_TX_SIZE (64 * 1024)
+#define KERNEL_TX_SIZE (128 * 1024)
 
 struct dpif_kernel {
     struct dpif up;
