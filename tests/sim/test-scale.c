@@ -83,12 +83,12 @@ static void change_ports(struct big_world *w)
         ports[i] = (first + 7 * i) % w->n_ports;
     }
     if (big_random(w, 2)) {
-        /* With something in channels and lanes of the first of them. */
-        for (unsigned int i = big_random(w, 2) ? 150 : 0; i > 0; i--) {
-            big_send(w, ports[0], big_random(w, BIG_TO_ALL + 1), BIG_SMALL);
+        /* With something in their channels, and, as a channel may hold less than a batch serves, from several of them in lanes. */
+        for (unsigned int i = big_random(w, 2) ? n * UPCALL_BATCH : 0; i > 0; i--) {
+            big_send(w, ports[i % n], big_random(w, BIG_TO_ALL + 1), BIG_SMALL);
         }
         uint64_t n_read = w->n_read;
-        for (unsigned int h = big_random(w, 2) ? w->engine->n_handlers : 0; h-- > 0 && w->n_read < n_read + 65;) {
+        for (unsigned int h = big_random(w, 2) ? w->engine->n_handlers : 0; h-- > 0 && w->n_read < n_read + UPCALL_BATCH + 1;) {
             big_run_handler(w, h);
         }
         big_ports_del(w, ports, n);
