@@ -77,7 +77,9 @@ struct revalidators {
 
 void revalidators_kick(struct revalidators *p)
 {
-    if (!__atomic_load_n(&p->requested, __ATOMIC_RELAXED) && !__atomic_exchange_n(&p->requested, true, __ATOMIC_ACQ_REL)) {
+    /* Exchanged even if it is set: if the leader finds what we have set here, it sees what the round is asked for; if it was
+     * faster, we find it cleared. */
+    if (!__atomic_exchange_n(&p->requested, true, __ATOMIC_ACQ_REL)) {
         COUNTER_INC(revalidate_kick);
         wakeup_set(&p->wakeup);
     }
@@ -233,7 +235,7 @@ static bool round_begin(struct revalidators *p)
 static void round_run(struct revalidators *p, struct revalidator *leader, const struct thread *self)
 {
     __atomic_store_n(&p->awaited, false, __ATOMIC_RELEASE);
-    __atomic_store_n(&p->requested, false, __ATOMIC_RELEASE);
+    (void) __atomic_exchange_n(&p->requested, false, __ATOMIC_ACQ_REL); /* Pairs with revalidators_kick(). */
     if (!round_begin(p)) {
         /* There will be none before the datapath can be dumped again, which may be never: nobody is to hang for that. */
         waiters_wake(p, UINT64_MAX);
