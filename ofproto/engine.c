@@ -381,29 +381,13 @@ int engine_apply_settings(struct engine *e, const struct engine_settings *settin
     return error ? error : reval_error;
 }
 
-struct config_garbage {
-    struct rcu_head rcu;
-    struct xconfig *config;
-};
-
-static void config_garbage_free(struct rcu_head *head)
-{
-    struct config_garbage *g = CONTAINER_OF(head, struct config_garbage, rcu);
-    xconfig_destroy(g->config);
-    free(g);
-}
-
 void engine_set_config(struct engine *e, struct xconfig *c)
 {
     struct xconfig *old = e->fc.config;
 
     c->version = old ? old->version + 1 : 1;
     rcu_assign_pointer(e->fc.config, c);
-    if (old) {
-        struct config_garbage *g = xmalloc(sizeof *g);
-        g->config = old;
-        call_rcu(&g->rcu, config_garbage_free);
-    }
+    xconfig_destroy_rcu(old);
     engine_revalidate(e);
     if (!e->running) {
         engine_start(e);

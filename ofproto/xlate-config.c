@@ -204,6 +204,15 @@ void xconfig_destroy(struct xconfig *c)
     free(c);
 }
 
+static void destroy_cb(struct rcu_head *head) { xconfig_destroy(CONTAINER_OF(head, struct xconfig, rcu)); }
+
+void xconfig_destroy_rcu(struct xconfig *c)
+{
+    if (c) {
+        call_rcu(&c->rcu, destroy_cb);
+    }
+}
+
 /* Returns the port that has number ODP in the datapath, or NULL.  C is sealed. */
 struct xport *xconfig_port_by_odp(const struct xconfig *c, odp_port_t odp)
 {

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "lib/base/rcu.h"
 #include "lib/base/types.h"
 
 struct mac_table;
@@ -86,6 +87,7 @@ struct xconfig {
     size_t by_odp_mask;    /* Its size - 1. */
     struct xbundle **by_id; /* Sorted by id. */
     size_t n_by_id;
+    struct rcu_head rcu;
 };
 
 /* Building, by main. */
@@ -96,7 +98,8 @@ struct xbundle *xbridge_add_bundle(struct xbridge *br, const char *name, uint32_
 struct xport *xbundle_add_port(struct xbundle *b, const char *name, ofp_port_t ofp, odp_port_t odp);
 /* Makes the indexes.  To be called once, when all has been added. */
 void xconfig_seal(struct xconfig *c);
-void xconfig_destroy(struct xconfig *c); /* Accepts NULL. */
+void xconfig_destroy(struct xconfig *c);     /* Accepts NULL. */
+void xconfig_destroy_rcu(struct xconfig *c); /* When nobody who may have seen it reads it any more.  Accepts NULL. */
 
 /* Reading, under RCU or by main.  NULL: none. */
 struct xport *xconfig_port_by_odp(const struct xconfig *c, odp_port_t odp);

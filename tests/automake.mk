@@ -69,9 +69,10 @@ tests_unit_test_settings_SOURCES = tests/unit/test-settings.c vswitchd/settings.
 tests_unit_test_vlan_config_SOURCES = tests/unit/test-vlan-config.c vswitchd/vlan-config.c
 tests_unit_test_xlate_SOURCES = tests/unit/test-xlate.c tests/unit/xlate-kit.h
 tests_unit_test_xlate_random_SOURCES = tests/unit/test-xlate-random.c tests/unit/xlate-kit.h
-tests_sim_test_engine_SOURCES = tests/sim/test-engine.c tests/sim/sim-world.c tests/sim/sim-world-check.c tests/sim/sim-world.h
+tests_sim_test_engine_SOURCES = tests/sim/test-engine.c tests/sim/sim-world.c tests/sim/sim-world-check.c tests/sim/sim-world.h \
+	tests/sim/sim-kit.h
 tests_sim_test_scale_SOURCES = tests/sim/test-scale.c tests/sim/big-world.c tests/sim/big-ports.c \
-	tests/sim/big-machine.c tests/sim/big-check.c tests/sim/big-world.h
+	tests/sim/big-machine.c tests/sim/big-check.c tests/sim/big-world.h tests/sim/sim-kit.h
 tests_system_test_dpif_kernel_SOURCES = tests/system/test-dpif-kernel.c tests/system/dpif-kernel-kit.h
 tests_unit_test_dispatch_cpu_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dpif_set_dispatch
 tests_sim_test_engine_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=upcall_account,--wrap=dispatch_kernel_grace_period

@@ -5,7 +5,6 @@
  * kernel is told.  What they find wrong is noted, and said after the step, out of RCU's read sections. */
 #include <config.h>
 
-#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,6 +23,7 @@
 #include "ofproto/engine-private.h"
 #include "ofproto/handler-private.h"
 #include "tests/sim/big-world.h"
+#include "tests/sim/sim-kit.h"
 
 #define NUMBER_AT 42
 #define MAX_FDS (1 << 20)
@@ -176,18 +176,6 @@ void big_check_step(struct big_world *w)
 
 /* ---- Channels and descriptors. ---- */
 
-size_t big_count_fds(void)
-{
-    size_t n = 0;
-    DIR *dir = opendir("/proc/self/fd");
-    assert_non_null(dir);
-    while (readdir(dir)) {
-        n++;
-    }
-    closedir(dir);
-    return n;
-}
-
 /* Adds one to IN_SETS[FD] for each descriptor in the set EPOLL_FD, as the kernel has it; and notes in SET[FD] that it was H's. */
 static void read_set(int epoll_fd, unsigned int h, uint8_t in_sets[], uint16_t set[])
 {
@@ -233,7 +221,7 @@ static void check_fds(const struct big_world *w)
 {
     const struct engine *e = w->engine;
     size_t n_channels = e->dispatch->n_channels;
-    size_t n = big_count_fds() - w->n_fds_before - n_channels, n_ports = 0;
+    size_t n = count_fds() - w->n_fds_before - n_channels, n_ports = 0;
 
     for (unsigned int i = 0; i < w->n_ports; i++) {
         n_ports += !odp_port_eq(w->ports[i].no, ODPP_NONE);

@@ -18,18 +18,6 @@
 #include "ofproto/xlate-config.h"
 #include "tests/sim/big-world.h"
 
-struct garbage {
-    struct rcu_head rcu;
-    struct xconfig *config;
-};
-
-static void garbage_free(struct rcu_head *head)
-{
-    struct garbage *g = CONTAINER_OF(head, struct garbage, rcu);
-    xconfig_destroy(g->config);
-    free(g);
-}
-
 /* As engine_set_config(), which would start the threads. */
 static void publish(struct big_world *w)
 {
@@ -52,11 +40,7 @@ static void publish(struct big_world *w)
     c->version = old ? old->version + 1 : 1;
     rcu_assign_pointer(fc->config, c);
     flowcache_revalidate(fc);
-    if (old) {
-        struct garbage *g = xmalloc(sizeof *g);
-        g->config = old;
-        call_rcu(&g->rcu, garbage_free);
-    }
+    xconfig_destroy_rcu(old);
 }
 
 void big_ports_add(struct big_world *w, const unsigned int ports[], unsigned int n)

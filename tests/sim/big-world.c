@@ -22,6 +22,7 @@
 #include "ofproto/engine-private.h"
 #include "ofproto/mac.h"
 #include "tests/sim/big-world.h"
+#include "tests/sim/sim-kit.h"
 
 #define ETH_TYPE_TEST 0x88b5 /* IEEE: local experiments. */
 #define NUMBER_AT 42         /* Where a packet's number is: behind what an ARP packet takes. */
@@ -325,7 +326,7 @@ struct big_world *big_create(uint64_t seed, unsigned int n_ports, enum dispatch_
     big_advance(w, 0);
     w->macs = mac_table_create();
     mac_table_set_limits(w->macs, 4 * BIG_MAX_PORTS, 300);
-    w->n_fds_before = big_count_fds();
+    w->n_fds_before = count_fds();
 
     w->settings = (struct engine_settings) ENGINE_SETTINGS_DEFAULT;
     w->settings.dispatch = mode;

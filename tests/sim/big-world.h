@@ -153,6 +153,5 @@ void big_check_owners(struct big_world *w, bool settled);
 /* The kernel knows, for every number that a CPU can have, the channel of the handler that placement says. */
 void big_check_pids(struct big_world *w);
 void big_complain(struct big_world *w, uint32_t packet, const char *what);
-size_t big_count_fds(void);
 
 #endif

@@ -104,18 +104,6 @@ void world_send(struct world *w, unsigned int src, unsigned int dst)
 
 /* ---- Configuration. ---- */
 
-struct garbage {
-    struct rcu_head rcu;
-    struct xconfig *config;
-};
-
-static void garbage_free(struct rcu_head *head)
-{
-    struct garbage *g = CONTAINER_OF(head, struct garbage, rcu);
-    xconfig_destroy(g->config);
-    free(g);
-}
-
 static void publish(struct world *w)
 {
     struct xconfig *c = xconfig_create();
@@ -138,9 +126,7 @@ static void publish(struct world *w)
     c->version = old ? old->version + 1 : 1;
     rcu_assign_pointer(w->fc.config, c);
     flowcache_revalidate(&w->fc);
-    struct garbage *g = xmalloc(sizeof *g);
-    g->config = old;
-    call_rcu(&g->rcu, garbage_free);
+    xconfig_destroy_rcu(old);
 }
 
 void world_port_add(struct world *w, unsigned int i)

@@ -14,7 +14,6 @@
  * the test is atomic.  Every wait is for a condition, with a bound. */
 #include <config.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -39,6 +38,7 @@
 #include "ofproto/engine.h"
 #include "ofproto/mac.h"
 #include "ofproto/xlate-config.h"
+#include "tests/sim/sim-kit.h"
 
 #define ETH_TYPE_TEST 0x88b5 /* IEEE: local experiments. */
 #define MAX_PORTS 64
@@ -188,19 +188,7 @@ static void faults_clear(void)
     __atomic_store_n(&handover, HANDOVER_NORMAL, __ATOMIC_RELAXED);
 }
 
-static size_t n_fds(void)
-{
-    size_t n = 0;
-    DIR *dir = opendir("/proc/self/fd");
-    assert_non_null(dir);
-    while (readdir(dir)) {
-        n++;
-    }
-    closedir(dir);
-    return n;
-}
-
-static bool has_fds(const void *n) { return n_fds() == *(const size_t *) n; }
+static bool has_fds(const void *n) { return count_fds() == *(const size_t *) n; }
 
 /* ---- The network. ---- */
 
@@ -342,13 +330,13 @@ static void mode_change(int *fault, int most)
             net_start(&net);
             check_all_served(&net, "before");
             enum dpif_dispatch before = dispatch_mode(net.e->dispatch);
-            size_t fds = n_fds();
+            size_t fds = count_fds();
 
             __atomic_store_n(fault, left, __ATOMIC_RELAXED);
             apply(&net, modes[!m], 2);
             faults_clear();
             assert_int_equal(dispatch_mode(net.e->dispatch), before);
-            assert_int_equal(n_fds(), fds);
+            assert_int_equal(count_fds(), fds);
             check_all_served(&net, "after the change that failed");
 
             apply(&net, modes[!m], 2);
@@ -380,14 +368,14 @@ static void growth(int m, int *fault, int most)
     net_init(&net, modes[m], 1, 12);
     net_start(&net);
     check_all_served(&net, "before");
-    size_t fds = n_fds();
+    size_t fds = count_fds();
 
     for (unsigned int i = 0; i < 5; i++) {
         __atomic_store_n(fault, most, __ATOMIC_RELAXED);
         apply(&net, modes[m], 8 + i);
         faults_clear();
         assert_int_equal(n_handlers(&net), 1);
-        assert_int_equal(n_fds(), fds);
+        assert_int_equal(count_fds(), fds);
         check_all_served(&net, "after a growth that failed");
     }
     apply(&net, modes[m], 8);
@@ -449,7 +437,7 @@ static void port_addition(int m, int *fault)
     net_init(&net, modes[m], 2, 4);
     net_start(&net);
     check_all_served(&net, "before");
-    size_t fds = n_fds();
+    size_t fds = count_fds();
 
     for (unsigned int i = 0; i < 5; i++) {
         if (fault) {
@@ -459,7 +447,7 @@ static void port_addition(int m, int *fault)
         }
         assert_true(engine_port_add(net.e, "p4", DPIF_PORT_NETDEV, ODPP_NONE, &no) < 0);
         faults_clear();
-        assert_int_equal(n_fds(), fds);
+        assert_int_equal(count_fds(), fds);
         assert_false(is_in_datapath(&net, "p4"));
         check_all_served(&net, "after a port that could not be added");
     }
@@ -501,7 +489,7 @@ static void port_adoption(int *fault)
     net_start(&net);
     check_all_served(&net, "before");
     assert_int_equal(dpif_port_add(engine_session(net.e), "p4", DPIF_PORT_NETDEV, 77, (odp_port_t){ 1000 }, &no), 0);
-    size_t fds = n_fds();
+    size_t fds = count_fds();
 
     for (unsigned int i = 0; i < 5; i++) {
         __atomic_store_n(fault, 0, __ATOMIC_RELAXED);
@@ -517,7 +505,7 @@ static void port_adoption(int *fault)
     net.odp[net.n_ports++] = no;
     net_start(&net);
     check_all_served(&net, "after a port that could be taken over");
-    fds = n_fds();
+    fds = count_fds();
     for (unsigned int i = 0; i < net.n_ports; i++) {
         assert_int_equal(dispatch_port_adopt(net.e->dispatch, net.odp[i]), 0);
     }
@@ -542,7 +530,7 @@ static void a_channel_is_not_closed_by_its_new_owner_before_the_old_one_has_let_
     net_init(&net, DISPATCH_PER_PORT, 1, 8);
     net_start(&net);
     check_all_served(&net, "before");
-    size_t fds = n_fds();
+    size_t fds = count_fds();
     n_handovers = n_handovers_failed = 0;
     ports_deleted = false;
 
@@ -569,7 +557,7 @@ static void a_hand_over_that_fails_is_made_later(void **state)
     net_init(&net, DISPATCH_PER_PORT, 1, 8);
     net_start(&net);
     check_all_served(&net, "before");
-    size_t fds = n_fds();
+    size_t fds = count_fds();
     n_handovers = n_handovers_failed = 0;
 
     __atomic_store_n(&handover, HANDOVER_FAIL, __ATOMIC_RELAXED);

@@ -20,19 +20,8 @@
 #include "lib/nl/attrbuf.h"
 #include "lib/odp/odp-key.h"
 #include "lib/pkt/flow.h"
+#include "tests/sim/sim-kit.h"
 #include "tests/sim/sim-world.h"
-
-static uint64_t first_seed(void)
-{
-    const char *s = getenv("SLUICE_SEED");
-    return s ? strtoull(s, NULL, 0) : 1;
-}
-
-static unsigned int n_seeds(void)
-{
-    const char *s = getenv("SLUICE_SEEDS");
-    return s ? atoi(s) : 10;
-}
 
 static const enum dpif_dispatch modes[] = { DPIF_DISPATCH_PER_CPU, DPIF_DISPATCH_PER_PORT };
 

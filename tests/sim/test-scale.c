@@ -23,6 +23,7 @@
 #include "ofproto/engine-private.h"
 #include "ofproto/xlate-config.h"
 #include "tests/sim/big-world.h"
+#include "tests/sim/sim-kit.h"
 
 #define HOT_PORTS 96 /* That most packets are sent from. */
 #define SMALL_WORLD 400
@@ -42,18 +43,6 @@ static unsigned int size_in(enum dispatch_wish mode)
         skip();
     }
     return full_size;
-}
-
-static uint64_t first_seed(void)
-{
-    const char *s = getenv("SLUICE_SEED");
-    return s ? strtoull(s, NULL, 0) : 1;
-}
-
-static unsigned int n_seeds(void)
-{
-    const char *s = getenv("SLUICE_SEEDS");
-    return s ? atoi(s) : 10;
 }
 
 /* ---- Steps. ---- */
