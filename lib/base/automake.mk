@@ -1,6 +1,7 @@
 # L0: what everything stands on.
 lib_libsluice_a_SOURCES += \
 	lib/base/arena.c lib/base/arena.h \
+	lib/base/buf.c lib/base/buf.h \
 	lib/base/clock.c lib/base/clock.h \
 	lib/base/compiler.h \
 	lib/base/counter.c lib/base/counter.h \
