@@ -216,6 +216,17 @@ static void put_l4(const struct key_writer *w)
     }
 }
 
+/* The fragment type as the kernel numbers it; as a mask all of it, whichever of the flow's bits is looked at. */
+static uint8_t kernel_frag(const struct key_writer *w)
+{
+    uint8_t frag = w->v->ip_frag;
+
+    if (w->is_mask) {
+        return frag & FLOW_FRAG_MASK ? 0xff : 0;
+    }
+    return frag & FLOW_FRAG_LATER ? OVS_FRAG_TYPE_LATER : frag & FLOW_FRAG_ANY ? OVS_FRAG_TYPE_FIRST : OVS_FRAG_TYPE_NONE;
+}
+
 static void put_ipv6(const struct key_writer *w)
 {
     const struct flow *v = w->v;
@@ -223,7 +234,7 @@ static void put_ipv6(const struct key_writer *w)
                               .ipv6_proto = w->l4 ? 0xff : v->ip_proto,
                               .ipv6_tclass = v->ip_tos,
                               .ipv6_hlimit = v->ip_ttl,
-                              .ipv6_frag = v->ip_frag };
+                              .ipv6_frag = kernel_frag(w) };
 
     memcpy(k.ipv6_src, &v->ipv6_src, 16);
     memcpy(k.ipv6_dst, &v->ipv6_dst, 16);
@@ -289,7 +300,7 @@ static void put_l3(const struct key_writer *w)
                                   .ipv4_proto = w->l4 ? 0xff : w->v->ip_proto,
                                   .ipv4_tos = w->v->ip_tos,
                                   .ipv4_ttl = w->v->ip_ttl,
-                                  .ipv4_frag = w->v->ip_frag };
+                                  .ipv4_frag = kernel_frag(w) };
         put(w, OVS_KEY_ATTR_IPV4, &k, sizeof k);
     } else if (type == htons(ETH_TYPE_IPV6)) {
         put_ipv6(w);
@@ -311,7 +322,7 @@ static bool mask_has_l3(const struct flow *flow, const struct flow *v)
     bool known = type == htons(ETH_TYPE_IPV4) || type == htons(ETH_TYPE_IPV6) || odp_is_arp_type(type) ||
                  odp_is_mpls_type(type) || type == htons(ETH_TYPE_NSH);
 
-    return known && !odp_all_zero((const uint8_t *) v + l3, offsetof(struct flow, tunnel) - l3);
+    return known && !odp_all_zero((const uint8_t *) v + l3, offsetof(struct flow, metadata) - l3);
 }
 
 /* Ethernet, tags, Ethernet type; then the rest, inside the tags' nests. */
@@ -438,6 +449,7 @@ void odp_mask_exact(const struct flow *flow, struct flow *ret_mask)
 
 /* 64 bits, in whatever type the memory was written. */
 typedef uint64_t __attribute__((may_alias)) key_word;
+static_assert(offsetof(struct flow, metadata) % sizeof(key_word) == 0, "the pipeline's part must begin at a whole word");
 static_assert(offsetof(struct flow, tunnel) % sizeof(key_word) == 0, "the tunnel must begin at a whole word");
 static_assert(offsetof(struct flow, tunnel.opts) % sizeof(key_word) == 0, "options must begin at a whole word");
 
@@ -455,26 +467,33 @@ static size_t tunnel_opts_used(const struct flow_tnl *mask)
 
 struct ufid odp_ufid(const struct flow *flow, const struct flow *mask)
 {
-    /* What is hashed: the masked key and then the mask, without the tunnel if there is none.  A mask over the tunnel
-     * of a packet that has none does not reach the kernel either. */
+    /* What is hashed: the masked key and then the mask, without the OpenFlow pipeline's part, which is in no key, and without the
+     * tunnel if there is none.  A mask over the tunnel of a packet that has none does not reach the kernel either. */
     struct flow in[2];
-    size_t n = offsetof(struct flow, tunnel) / sizeof(key_word);
+    const size_t n_packet = offsetof(struct flow, metadata) / sizeof(key_word);
+    size_t n_tunnel = 0;
 
     if (odp_has_tunnel(flow)) {
-        n = offsetof(struct flow, tunnel.opts) / sizeof(key_word) + tunnel_opts_used(&mask->tunnel);
+        n_tunnel = offsetof(struct flow_tnl, opts) / sizeof(key_word) + tunnel_opts_used(&mask->tunnel);
     }
-    const key_word *f = (const key_word *) flow;
+    size_t n = n_packet + n_tunnel;
     key_word *key_words = (key_word *) in, *mask_words = key_words + n;
     uint8_t *mask_bytes = (uint8_t *) mask_words;
 
-    memcpy(mask_words, mask, n * sizeof *mask_words);
+    memcpy(key_words, flow, n_packet * sizeof *key_words);
+    memcpy(key_words + n_packet, &flow->tunnel, n_tunnel * sizeof *key_words);
+    memcpy(mask_words, mask, n_packet * sizeof *mask_words);
+    memcpy(mask_words + n_packet, &mask->tunnel, n_tunnel * sizeof *mask_words);
     memset(mask_bytes + offsetof(struct flow, pad1), 0, sizeof mask->pad1);
     memset(mask_bytes + offsetof(struct flow, pad2), 0, sizeof mask->pad2);
-    if (n > offsetof(struct flow, tunnel) / sizeof(key_word)) {
-        memset(mask_bytes + offsetof(struct flow, tunnel.pad), 0, sizeof mask->tunnel.pad);
+    if (n_tunnel) {
+        memset((uint8_t *) (mask_words + n_packet) + offsetof(struct flow_tnl, pad), 0, sizeof mask->tunnel.pad);
+    }
+    if (mask->ip_frag & FLOW_FRAG_MASK) { /* As kernel_frag(): flows that the kernel tells apart have two UFIDs. */
+        mask_bytes[offsetof(struct flow, ip_frag)] = 0xff;
     }
     for (size_t i = 0; i < n; i++) {
-        key_words[i] = f[i] & mask_words[i];
+        key_words[i] &= mask_words[i];
     }
     return hash_bytes_128(in, 2 * n * sizeof *key_words, 0);
 }

@@ -249,10 +249,27 @@ static void read_ct_tuple(struct flow *f, const struct odp_attr *a)
     }
 }
 
-/* A fragment type above the last is no packet that we know; in a mask all bits are fine. */
-static bool frag_ok(const struct key_reader *r, uint8_t frag)
+/* Reads the kernel's fragment type, or a mask over it.  Its numbers are not bits, as the flow's are: of masks only "all" and
+ * "nothing" have a counterpart.  Returns false if FRAG is above the last type: no packet that we know. */
+static bool read_frag(struct key_reader *r, uint8_t frag)
 {
-    return r->key || frag <= OVS_FRAG_TYPE_MAX;
+    static const uint8_t types[] = {
+        [OVS_FRAG_TYPE_NONE] = 0,
+        [OVS_FRAG_TYPE_FIRST] = FLOW_FRAG_ANY,
+        [OVS_FRAG_TYPE_LATER] = FLOW_FRAG_ANY | FLOW_FRAG_LATER,
+    };
+
+    if (r->key) {
+        bool all = (frag & FLOW_FRAG_MASK) == FLOW_FRAG_MASK;
+        r->flow->ip_frag = all ? 0xff : 0;
+        r->unknown = r->unknown || (!all && (frag & FLOW_FRAG_MASK));
+        return true;
+    }
+    if (frag > OVS_FRAG_TYPE_MAX) {
+        return false;
+    }
+    r->flow->ip_frag = types[frag];
+    return true;
 }
 
 static bool read_ipv4(struct key_reader *r, const struct odp_attr *a)
@@ -266,8 +283,7 @@ static bool read_ipv4(struct key_reader *r, const struct odp_attr *a)
     f->ip_proto = k.ipv4_proto;
     f->ip_tos = k.ipv4_tos;
     f->ip_ttl = k.ipv4_ttl;
-    f->ip_frag = k.ipv4_frag;
-    return frag_ok(r, k.ipv4_frag);
+    return read_frag(r, k.ipv4_frag);
 }
 
 static bool read_ipv6(struct key_reader *r, const struct odp_attr *a)
@@ -283,8 +299,7 @@ static bool read_ipv6(struct key_reader *r, const struct odp_attr *a)
     f->ip_proto = k.ipv6_proto;
     f->ip_tos = k.ipv6_tclass;
     f->ip_ttl = k.ipv6_hlimit;
-    f->ip_frag = k.ipv6_frag;
-    return frag_ok(r, k.ipv6_frag);
+    return read_frag(r, k.ipv6_frag);
 }
 
 static void read_arp(struct key_reader *r, const struct odp_attr *a)

@@ -42,7 +42,7 @@ static inline enum ovs_key_attr odp_l4_attr(const struct flow *flow)
     bool v4 = flow->eth_type == htons(ETH_TYPE_IPV4);
     bool v6 = flow->eth_type == htons(ETH_TYPE_IPV6);
 
-    if ((!v4 && !v6) || flow->ip_frag == OVS_FRAG_TYPE_LATER) {
+    if ((!v4 && !v6) || (flow->ip_frag & FLOW_FRAG_LATER)) {
         return OVS_KEY_ATTR_UNSPEC;
     }
     switch (flow->ip_proto) {

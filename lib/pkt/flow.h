@@ -14,6 +14,7 @@
 #define FLOW_MAX_VLANS 2
 #define FLOW_MAX_MPLS 3
 #define FLOW_TUN_OPTS_MAX 255
+#define FLOW_N_REGS 16
 
 /* Ethernet types. */
 #define ETH_TYPE_IPV4 0x0800
@@ -33,6 +34,11 @@
 #define VLAN_CFI 0x1000 /* Set: the tag is present. */
 #define VLAN_PCP_MASK 0xe000
 #define VLAN_PCP_SHIFT 13
+
+/* Bits of 'ip_frag', OpenFlow's: not the kernel's numbers (0 none, 1 first, 2 later), of which no mask says "any fragment". */
+#define FLOW_FRAG_ANY 1   /* A fragment. */
+#define FLOW_FRAG_LATER 2 /* Not the first: without a transport header.  Only with FLOW_FRAG_ANY. */
+#define FLOW_FRAG_MASK 3
 
 struct flow_vlan {
     be16 tpid; /* 0: no tag. */
@@ -87,7 +93,7 @@ struct flow {
     struct in6_addr ipv6_src, ipv6_dst;
     be32 ipv6_label;
     uint8_t ip_proto, ip_tos, ip_ttl;
-    uint8_t ip_frag; /* enum ovs_frag_type: 0 none, 1 first, 2 later. */
+    uint8_t ip_frag; /* FLOW_FRAG_*. */
     be16 arp_op;
     uint16_t ipv6_exthdrs; /* Host order, kernel's bits. */
     struct eth_addr arp_sha, arp_tha;
@@ -100,11 +106,26 @@ struct flow {
     struct eth_addr nd_sll, nd_tll;
     uint32_t nsh[11]; /* struct ovs_nsh_key_base (flags, ttl, mdtype, np, path header), then the MD1 context. */
 
+    /* The OpenFlow pipeline's own; never in a datapath key, and none of a translation's mask (flow_clear_pipeline()). */
+    be64 metadata;
+    be32 regs[FLOW_N_REGS]; /* xreg N is regs[2N..], xxreg N is regs[4N..]: as bytes they are one number. */
+    be32 conj_id;
+    be16 ofp_in_port; /* The OpenFlow number of the port that the packet came in by (behind a patch port: of that). */
+    be16 actset_output;
+
     struct flow_tnl tunnel; /* Last: all but its options are copied cheaply. */
 };
 
 /* Sets every bit of FIELD in MASK. */
 #define FLOW_MASK_FIELD(MASK, FIELD) memset(&(MASK)->FIELD, 0xff, sizeof((MASK)->FIELD))
+
+/* Clears the pipeline's part of FLOW, a flow or a mask.  A translation does so with its mask at its end, for it decides all of
+ * these itself: what it sets them to follows from the other fields (and recirc_id, which stands for those of a frozen pipeline), so
+ * that having looked at them narrows a megaflow by nothing.  In a mask they would be bits that no datapath mask can cover. */
+static inline void flow_clear_pipeline(struct flow *flow)
+{
+    memset(&flow->metadata, 0, offsetof(struct flow, tunnel) - offsetof(struct flow, metadata));
+}
 
 static inline uint16_t flow_vlan_vid(const struct flow_vlan *v)
 {

@@ -184,10 +184,10 @@ static void extract_ipv4(struct cursor *c, struct flow *f)
     memcpy(&f->ip_src, c->p + 12, 4);
     memcpy(&f->ip_dst, c->p + 16, 4);
     if (frag & 0x1fff) {
-        f->ip_frag = OVS_FRAG_TYPE_LATER;
+        f->ip_frag = FLOW_FRAG_ANY | FLOW_FRAG_LATER;
         return;
     }
-    f->ip_frag = frag & 0x2000 ? OVS_FRAG_TYPE_FIRST : OVS_FRAG_TYPE_NONE;
+    f->ip_frag = frag & 0x2000 ? FLOW_FRAG_ANY : 0;
     skip(c, header_len);
     extract_l4(c, f);
 }
@@ -246,10 +246,10 @@ static int skip_exthdrs(struct cursor *c, struct flow *f, uint8_t next)
         if (next == IPPROTO_FRAGMENT) {
             len = 8;
             if (get_u16(c->p + 2) & 0xfff8) {
-                f->ip_frag = OVS_FRAG_TYPE_LATER;
+                f->ip_frag = FLOW_FRAG_ANY | FLOW_FRAG_LATER;
                 return IPPROTO_FRAGMENT;
             }
-            f->ip_frag = OVS_FRAG_TYPE_FIRST;
+            f->ip_frag = FLOW_FRAG_ANY;
         } else if (next == IPPROTO_AH) {
             len = (c->p[1] + 2) * 4;
         }
@@ -280,7 +280,7 @@ static void extract_ipv6(struct cursor *c, struct flow *f)
     skip(c, 40);
     int proto = skip_exthdrs(c, f, next);
     f->ip_proto = proto < 0 ? IPPROTO_NONE : proto;
-    if (proto >= 0 && f->ip_frag != OVS_FRAG_TYPE_LATER) {
+    if (proto >= 0 && !(f->ip_frag & FLOW_FRAG_LATER)) {
         extract_l4(c, f);
     }
 }
@@ -336,7 +336,7 @@ int packet_extract(const void *frame, size_t len, struct flow *flow)
     if (len < ETH_HEADER_LEN) {
         return -EINVAL;
     }
-    memset((uint8_t *) flow + first, 0, offsetof(struct flow, tunnel) - first);
+    memset((uint8_t *) flow + first, 0, offsetof(struct flow, metadata) - first);
     memcpy(&flow->eth_dst, c.p, 6);
     memcpy(&flow->eth_src, c.p + 6, 6);
     skip(&c, 12);

@@ -482,6 +482,69 @@ static void ufid_covers_tunnel_options(void **state)
     assert_true(ufid_eq(&u, &u2));
 }
 
+/* What a translation looked at of the pipeline's own fields must be in no datapath mask, and name no flow. */
+static void the_pipelines_fields_reach_no_datapath(void **state)
+{
+    struct buf key, mask, plain;
+    struct flow flow = { 0 }, m = { 0 };
+
+    scan("in_port(1),eth(),eth_type(0x0800),ipv4(frag=no)", &key, &mask);
+    odp_key_to_flow(attrbuf_data(&key.b), attrbuf_len(&key.b), &flow);
+    FLOW_MASK_FIELD(&m, in_port);
+    struct ufid u = odp_ufid(&flow, &m);
+    buf_init(&plain);
+    odp_mask_put(&plain.b, &flow, &m);
+
+    memset(&m.metadata, 0xff, offsetof(struct flow, tunnel) - offsetof(struct flow, metadata));
+    memset(&flow.metadata, 0x5a, offsetof(struct flow, tunnel) - offsetof(struct flow, metadata));
+    struct ufid u2 = odp_ufid(&flow, &m);
+    assert_true(ufid_eq(&u, &u2));
+    buf_init(&mask);
+    odp_mask_put(&mask.b, &flow, &m);
+    assert_int_equal(attrbuf_len(&mask.b), attrbuf_len(&plain.b));
+    assert_memory_equal(attrbuf_data(&mask.b), attrbuf_data(&plain.b), attrbuf_len(&mask.b));
+
+    struct flow cleared = m, zero = { 0 };
+    flow_clear_pipeline(&cleared);
+    FLOW_MASK_FIELD(&zero, in_port);
+    assert_memory_equal(&cleared, &zero, sizeof zero);
+}
+
+/* The kernel numbers fragment types, OpenFlow has bits: whichever of them is looked at, the kernel's mask is all of it. */
+static void fragment_bits_become_the_kernels_numbers(void **state)
+{
+    static const uint8_t bits[] = { 0, FLOW_FRAG_ANY, FLOW_FRAG_ANY | FLOW_FRAG_LATER };
+    struct ufid seen[ARRAY_SIZE(bits)];
+
+    for (uint8_t i = 0; i < ARRAY_SIZE(bits); i++) {
+        struct flow flow = { .eth_type = htons(ETH_TYPE_IPV4), .ip_proto = 50, .ip_frag = bits[i] }, mask = { 0 }, back;
+        struct buf key, m;
+        char expected[32];
+
+        FLOW_MASK_FIELD(&mask, eth_type);
+        mask.ip_frag = FLOW_FRAG_LATER;
+        buf_init(&key);
+        buf_init(&m);
+        odp_key_put(&key.b, &flow);
+        odp_mask_put(&m.b, &flow, &mask);
+        char *s = print(&key, &m, NULL, false);
+        snprintf(expected, sizeof expected, "ipv4(frag=%s)", i == 0 ? "no" : i == 1 ? "first" : "later");
+        assert_non_null(strstr(s, expected));
+        free(s);
+        odp_key_to_flow(attrbuf_data(&key.b), attrbuf_len(&key.b), &back);
+        assert_int_equal(back.ip_frag, bits[i]);
+        assert_int_equal(odp_mask_to_flow(attrbuf_data(&m.b), attrbuf_len(&m.b), &flow, &back), ODP_FIT_PERFECT);
+        assert_int_equal(back.ip_frag, 0xff);
+
+        /* Flows that the kernel tells apart are two by their UFID, even where the mask's own bits agree. */
+        mask.ip_frag = FLOW_FRAG_ANY;
+        seen[i] = odp_ufid(&flow, &mask);
+        for (uint8_t j = 0; j < i; j++) {
+            assert_false(ufid_eq(&seen[i], &seen[j]));
+        }
+    }
+}
+
 static void ufid_text_goes_both_ways(void **state)
 {
     struct ufid u = { UINT64_C(0x455fc64de2c55973), UINT64_C(0xfa7697c0d106fcf7) }, u2;
@@ -571,6 +634,8 @@ int main(void)
         cmocka_unit_test(untagged_is_part_of_every_mask),
         cmocka_unit_test(ufid_depends_on_masked_bits_only),
         cmocka_unit_test(ufid_covers_tunnel_options),
+        cmocka_unit_test(the_pipelines_fields_reach_no_datapath),
+        cmocka_unit_test(fragment_bits_become_the_kernels_numbers),
         cmocka_unit_test(ufid_text_goes_both_ways),
         cmocka_unit_test(errors_name_field_and_value),
         cmocka_unit_test(no_prefix_of_text_crashes_the_scanner),

@@ -106,11 +106,11 @@ static void only_the_first_fragment_has_ports(void **state)
     packet_build_udp(&p, src, dst, 1, 2, 1000, 53, 0);
     p.data[ETH_HEADER_LEN + 6] = 0x20;
     extract();
-    assert_int_equal(flow.ip_frag, OVS_FRAG_TYPE_FIRST);
+    assert_int_equal(flow.ip_frag, FLOW_FRAG_ANY);
     assert_int_equal(flow.tp_dst, htons(53));
     p.data[ETH_HEADER_LEN + 7] = 0x01;
     extract();
-    assert_int_equal(flow.ip_frag, OVS_FRAG_TYPE_LATER);
+    assert_int_equal(flow.ip_frag, FLOW_FRAG_ANY | FLOW_FRAG_LATER);
     assert_int_equal(flow.ip_proto, IPPROTO_UDP);
     assert_int_equal(flow.tp_dst, 0);
 }
@@ -192,12 +192,12 @@ static void ipv6_extension_headers(void **state)
     packet_build_bytes(&p, udp, 8);
     extract();
     assert_int_equal(flow.ip_proto, IPPROTO_UDP);
-    assert_int_equal(flow.ip_frag, OVS_FRAG_TYPE_FIRST);
+    assert_int_equal(flow.ip_frag, FLOW_FRAG_ANY);
     assert_int_equal(flow.tp_dst, htons(2));
     assert_int_equal(flow.ipv6_exthdrs, 1 << 3 | 1 << 4 | 1 << 6);
     p.data[ETH_HEADER_LEN + 40 + 16 + 3] = 8; /* Fragment offset. */
     extract();
-    assert_int_equal(flow.ip_frag, OVS_FRAG_TYPE_LATER);
+    assert_int_equal(flow.ip_frag, FLOW_FRAG_ANY | FLOW_FRAG_LATER);
     assert_int_equal(flow.ip_proto, IPPROTO_FRAGMENT);
     assert_int_equal(flow.tp_dst, 0);
     /* Longer than the frame. */

@@ -92,7 +92,7 @@ static struct flow ip(bool v6, uint8_t proto, uint16_t src, uint16_t dst)
 
 static struct flow later_fragment(struct flow f)
 {
-    f.ip_frag = OVS_FRAG_TYPE_LATER;
+    f.ip_frag = FLOW_FRAG_ANY | FLOW_FRAG_LATER;
     f.tp_src = f.tp_dst = 0;
     return f;
 }
