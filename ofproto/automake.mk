@@ -18,3 +18,9 @@ lib_libsluice_a_SOURCES += \
 	ofproto/upcall.h ofproto/upcall-parse.c ofproto/upcall-translate.c ofproto/upcall-install.c \
 	ofproto/xlate.c ofproto/xlate.h ofproto/xlate-normal.c ofproto/xlate-normal.h
 lib_libsluice_a_SOURCES += ofproto/odp-numbers.c ofproto/odp-numbers.h
+lib_libsluice_a_SOURCES += \
+	ofproto/classifier.c ofproto/classifier.h ofproto/classifier-private.h \
+	ofproto/classifier-find.c ofproto/classifier-lookup.c \
+	ofproto/classifier-mask.c ofproto/classifier-mask.h \
+	ofproto/classifier-slots.c ofproto/classifier-slots.h \
+	ofproto/classifier-trie.c ofproto/classifier-trie.h

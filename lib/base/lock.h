@@ -17,6 +17,7 @@
     RANK(CONFIG)   /* Reconfiguration: bridges, threads. */             \
     RANK(PORTS)    /* Ports and channels of a datapath. */              \
     RANK(TABLES)   /* OpenFlow tables, one writer. */                   \
+    RANK(CLASSIFIER) /* One change of a table's rules. */               \
     RANK(ROUND)    /* State of a revalidation round. */                 \
     RANK(IO)       /* Queues between threads. */                        \
     RANK(MAC)      /* leaf: MAC learning table, writers. */             \
