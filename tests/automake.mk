@@ -7,6 +7,7 @@ check_PROGRAMS += \
 	tests/unit/test-attrbuf \
 	tests/unit/test-cell \
 	tests/unit/test-classifier \
+	tests/unit/test-classifier-random \
 	tests/unit/test-counter \
 	tests/unit/test-daemon \
 	tests/unit/test-dispatch-cpu \
@@ -56,6 +57,7 @@ check_PROGRAMS += \
 	tests/sim/test-scale \
 	tests/system/test-dpif-kernel
 tests_unit_test_classifier_SOURCES = tests/unit/test-classifier.c tests/unit/classifier-kit.h
+tests_unit_test_classifier_random_SOURCES = tests/unit/test-classifier-random.c tests/unit/classifier-kit.h
 tests_unit_test_dispatch_SOURCES = tests/unit/test-dispatch.c tests/unit/dpif-sim-kit.h
 tests_unit_test_dispatch_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dpif_channel_open,--wrap=dpif_channel_set_rcvbuf \
 	-Wl,--wrap=dpif_channel_drops
