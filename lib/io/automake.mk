@@ -10,4 +10,5 @@ lib_libsluice_a_SOURCES += \
 	lib/io/machine.c lib/io/machine.h \
 	lib/io/placement.c lib/io/placement.h \
 	lib/io/thread.c lib/io/thread.h \
+	lib/io/unix-socket.c lib/io/unix-socket.h \
 	lib/io/wakeup.c lib/io/wakeup.h

@@ -1,13 +1,8 @@
-/* Sockets for control traffic: unix sockets by path, of any length, and TCP. */
+/* Connections to the database: unix sockets and TCP. */
 #ifndef RPC_SOCKET_H
 #define RPC_SOCKET_H 1
 
 #include <stdbool.h>
-
-/* Listens at PATH, with the mode 0770 less the umask.  Replaces the socket that a process which is gone left there.
- * Returns 0, -EADDRINUSE (somebody answers at PATH), -ENOTSOCK (PATH is something else than a socket), or another
- * -errno. */
-int rpc_socket_listen(const char *path, int *ret_fd);
 
 /* Begins to connect to REMOTE, "unix:PATH" (PATH relative to the run-time directory) or "tcp:IP:PORT".  Returns
  * 0 and the connected descriptor; 0 and one that is still connecting, *RET_PENDING true: it becomes writable when that

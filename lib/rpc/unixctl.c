@@ -32,9 +32,9 @@
 #include "lib/base/log.h"
 #include "lib/base/util.h"
 #include "lib/io/thread.h"
+#include "lib/io/unix-socket.h"
 #include "lib/io/wakeup.h"
 #include "lib/rpc/jsonrpc.h"
-#include "lib/rpc/rpc-socket.h"
 #include "lib/rpc/unixctl-private.h"
 
 LOG_MODULE(unixctl);
@@ -448,13 +448,6 @@ static int server_init_events(struct unixctl_server *server)
     return 0;
 }
 
-static const char *listen_error(int error)
-{
-    return error == -EADDRINUSE ? "another process answers there"
-           : error == -ENOTSOCK ? "something that is not a socket is there, remove it"
-                                : strerror(-error);
-}
-
 int unixctl_server_start(const char *path, struct unixctl_server **ret_server)
 {
     unixctl_command_init();
@@ -468,9 +461,9 @@ int unixctl_server_start(const char *path, struct unixctl_server **ret_server)
     server->path = dir_file(dir_run(), name);
     free(name);
 
-    int error = rpc_socket_listen(server->path, &server->listener);
+    int error = unix_socket_listen(server->path, &server->listener);
     if (error) {
-        log_err("cannot listen for control connections at %s: %s", server->path, listen_error(error));
+        log_err("cannot listen for control connections at %s: %s", server->path, unix_socket_listen_error(error));
     } else if ((error = wakeup_init(&server->wakeup)) || (error = server_init_events(server))) {
         log_err("cannot set up the control socket %s: %s", server->path, strerror(-error));
     } else {
