@@ -40,7 +40,10 @@ check_PROGRAMS += \
 	tests/unit/test-sched \
 	tests/unit/test-sched-limit \
 	tests/unit/test-settings \
+	tests/unit/test-stream \
+	tests/unit/test-stream-name \
 	tests/unit/test-thread \
+	tests/unit/test-tls \
 	tests/unit/test-ukey \
 	tests/unit/test-unixctl \
 	tests/unit/test-upcall-peek \
@@ -70,6 +73,9 @@ tests_unit_test_port_numbers_SOURCES = tests/unit/test-port-numbers.c vswitchd/p
 tests_unit_test_sched_SOURCES = tests/unit/test-sched.c tests/unit/sched-kit.h
 tests_unit_test_sched_limit_SOURCES = tests/unit/test-sched-limit.c tests/unit/sched-kit.h
 tests_unit_test_settings_SOURCES = tests/unit/test-settings.c vswitchd/settings.c
+tests_unit_test_stream_SOURCES = tests/unit/test-stream.c tests/unit/stream-kit.h tests/unit/io-kit.h
+tests_unit_test_stream_name_SOURCES = tests/unit/test-stream-name.c tests/unit/io-kit.h
+tests_unit_test_tls_SOURCES = tests/unit/test-tls.c tests/unit/stream-kit.h tests/unit/io-kit.h
 tests_unit_test_vlan_config_SOURCES = tests/unit/test-vlan-config.c vswitchd/vlan-config.c
 tests_unit_test_xlate_SOURCES = tests/unit/test-xlate.c tests/unit/xlate-kit.h
 tests_unit_test_xlate_random_SOURCES = tests/unit/test-xlate-random.c tests/unit/xlate-kit.h
