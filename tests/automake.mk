@@ -32,6 +32,7 @@ check_PROGRAMS += \
 	tests/unit/test-odp-numbers \
 	tests/unit/test-ofp-conn \
 	tests/unit/test-ofp-hello \
+	tests/unit/test-ofp-rconn \
 	tests/unit/test-ovsdb \
 	tests/unit/test-ovsdb-row \
 	tests/unit/test-packet \
@@ -73,6 +74,7 @@ tests_unit_test_dpif_sim_referee_SOURCES = tests/unit/test-dpif-sim-referee.c te
 tests_unit_test_flowprobe_SOURCES = tests/unit/test-flowprobe.c utilities/flowprobe.c utilities/flowcount.c
 tests_unit_test_ofp_conn_SOURCES = tests/unit/test-ofp-conn.c tests/unit/io-kit.h
 tests_unit_test_ofp_hello_SOURCES = tests/unit/test-ofp-hello.c tests/unit/io-kit.h
+tests_unit_test_ofp_rconn_SOURCES = tests/unit/test-ofp-rconn.c tests/unit/io-kit.h
 tests_unit_test_port_numbers_SOURCES = tests/unit/test-port-numbers.c vswitchd/port-numbers.c
 tests_unit_test_sched_SOURCES = tests/unit/test-sched.c tests/unit/sched-kit.h
 tests_unit_test_sched_limit_SOURCES = tests/unit/test-sched-limit.c tests/unit/sched-kit.h
