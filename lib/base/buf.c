@@ -70,3 +70,25 @@ void buf_patch_u16(struct buf *b, size_t ofs, uint16_t v)
 }
 
 void buf_pad8(struct buf *b, size_t start) { buf_put_zeros(b, (8 - (b->len - start) % 8) % 8); }
+
+void buf_put_text(struct buf *b, const char *s, size_t size)
+{
+    size_t n = strnlen(s, size - 1);
+
+    buf_put(b, s, n);
+    buf_put_zeros(b, size - n);
+}
+
+void buf_insert(struct buf *b, size_t ofs, size_t n)
+{
+    buf_put_uninit(b, n);
+    memmove(b->data + ofs + n, b->data + ofs, b->len - n - ofs);
+}
+
+void buf_pull(struct buf *b, size_t n)
+{
+    b->len -= n;
+    if (b->len) {
+        memmove(b->data, b->data + n, b->len);
+    }
+}

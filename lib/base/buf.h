@@ -29,6 +29,14 @@ void buf_put_u32(struct buf *b, uint32_t v);
 void buf_put_u64(struct buf *b, uint64_t v);
 /* Writes V over the two bytes at OFS, which have been put: a length known only at the end. */
 void buf_patch_u16(struct buf *b, size_t ofs, uint16_t v);
+/* Puts the text S, cut to SIZE - 1 characters, and zeros, SIZE bytes in all. */
+void buf_put_text(struct buf *b, const char *s, size_t size);
+/* Inserts N bytes, not set, at OFS. */
+void buf_insert(struct buf *b, size_t ofs, size_t n);
+/* Removes the first N bytes. */
+void buf_pull(struct buf *b, size_t n);
+/* Forgets the bytes from LEN on. */
+static inline void buf_truncate(struct buf *b, size_t len) { b->len = len; }
 /* Puts zeros until the bytes from START on are a multiple of 8. */
 void buf_pad8(struct buf *b, size_t start);
 
