@@ -6,3 +6,19 @@ lib_libsluice_a_SOURCES += \
 	lib/ofp/ofp-hello.c lib/ofp/ofp-hello.h \
 	lib/ofp/ofp-listener.c lib/ofp/ofp-listener.h \
 	lib/ofp/ofp-rconn.c lib/ofp/ofp-rconn.h
+lib_libsluice_a_SOURCES += \
+	lib/ofp/ofp-cursor.h \
+	lib/ofp/ofp-msg-bundle.c \
+	lib/ofp/ofp-msg-flow-mod.c \
+	lib/ofp/ofp-msg-flow-stats.c \
+	lib/ofp/ofp-msg-flow.h \
+	lib/ofp/ofp-msg-list.h \
+	lib/ofp/ofp-msg-monitor.c \
+	lib/ofp/ofp-msg-packet.c lib/ofp/ofp-msg-packet.h \
+	lib/ofp/ofp-msg-parts.c \
+	lib/ofp/ofp-msg-port.c lib/ofp/ofp-msg-port.h \
+	lib/ofp/ofp-msg-queue.c \
+	lib/ofp/ofp-msg-role.c \
+	lib/ofp/ofp-msg-session.c lib/ofp/ofp-msg-session.h \
+	lib/ofp/ofp-msg-table.c lib/ofp/ofp-msg-table.h \
+	lib/ofp/ofp-msg.c lib/ofp/ofp-msg.h
