@@ -33,6 +33,8 @@ check_PROGRAMS += \
 	tests/unit/test-ofp-conn \
 	tests/unit/test-ofp-hello \
 	tests/unit/test-ofp-rconn \
+	tests/unit/test-ofp-msg \
+	tests/unit/test-ofp-msg-reply \
 	tests/unit/test-ovsdb \
 	tests/unit/test-ovsdb-row \
 	tests/unit/test-packet \
@@ -75,6 +77,7 @@ tests_unit_test_flowprobe_SOURCES = tests/unit/test-flowprobe.c utilities/flowpr
 tests_unit_test_ofp_conn_SOURCES = tests/unit/test-ofp-conn.c tests/unit/io-kit.h
 tests_unit_test_ofp_hello_SOURCES = tests/unit/test-ofp-hello.c tests/unit/io-kit.h
 tests_unit_test_ofp_rconn_SOURCES = tests/unit/test-ofp-rconn.c tests/unit/io-kit.h
+tests_unit_test_ofp_msg_SOURCES = tests/unit/test-ofp-msg.c tests/ofp/ofp-msg-text.c tests/ofp/ofp-msg-text.h
 tests_unit_test_port_numbers_SOURCES = tests/unit/test-port-numbers.c vswitchd/port-numbers.c
 tests_unit_test_sched_SOURCES = tests/unit/test-sched.c tests/unit/sched-kit.h
 tests_unit_test_sched_limit_SOURCES = tests/unit/test-sched-limit.c tests/unit/sched-kit.h
@@ -149,14 +152,23 @@ clean-system:
 
 # Fuzzing: `tests/fuzz/fuzz-NOUN DIRECTORY` searches on and on; `make check` runs each for a moment, from its seeds.
 EXTRA_DIST += tests/fuzz/seeds
-dist_check_SCRIPTS += tests/fuzz/briefly-odp-key
+dist_check_SCRIPTS += tests/fuzz/briefly-odp-key tests/fuzz/briefly-ofp-msg
 if HAVE_FUZZER
 noinst_PROGRAMS += tests/fuzz/fuzz-odp-key
 tests_fuzz_fuzz_odp_key_SOURCES = tests/fuzz/fuzz-odp-key.c
 tests_fuzz_fuzz_odp_key_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_odp_key_LDADD = $(SLUICE_LIBS)
+noinst_PROGRAMS += tests/fuzz/fuzz-ofp-msg
+tests_fuzz_fuzz_ofp_msg_SOURCES = tests/fuzz/fuzz-ofp-msg.c tests/ofp/ofp-msg-text.c tests/ofp/ofp-msg-text.h
+tests_fuzz_fuzz_ofp_msg_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+tests_fuzz_fuzz_ofp_msg_LDADD = $(SLUICE_LIBS)
 endif
 
 # Models of the lanes' hand-over and of revalidation, checked by spin.
 EXTRA_DIST += tests/model/lane.pml tests/model/dep.pml
 dist_check_SCRIPTS += tests/model/check-model
+
+# OpenFlow messages: those of ovs-ofctl, and ours that it must understand.
+EXTRA_DIST += tests/ofp/capture-requests tests/ofp/requests.txt tests/ofp/requests-more.txt tests/ofp/requests.expected \
+	tests/ofp/replies.txt
+dist_check_SCRIPTS += tests/ofp/check-replies
