@@ -12,6 +12,7 @@ lib_libsluice_a_SOURCES += \
 	lib/io/stream.c lib/io/stream.h \
 	lib/io/stream-listener.c lib/io/stream-listener.h \
 	lib/io/stream-name.c lib/io/stream-name.h \
+	lib/io/sleeper.c lib/io/sleeper.h \
 	lib/io/thread.c lib/io/thread.h \
 	lib/io/tls.c lib/io/tls.h \
 	lib/io/unix-socket.c lib/io/unix-socket.h \
