@@ -44,6 +44,7 @@ check_PROGRAMS += \
 	tests/unit/test-rcvbuf-budget \
 	tests/unit/test-sched \
 	tests/unit/test-sched-limit \
+	tests/unit/test-session-pool \
 	tests/unit/test-settings \
 	tests/unit/test-stream \
 	tests/unit/test-stream-name \
@@ -93,8 +94,10 @@ tests_sim_test_engine_SOURCES = tests/sim/test-engine.c tests/sim/sim-world.c te
 	tests/sim/sim-kit.h
 tests_sim_test_scale_SOURCES = tests/sim/test-scale.c tests/sim/big-world.c tests/sim/big-ports.c \
 	tests/sim/big-machine.c tests/sim/big-check.c tests/sim/big-world.h tests/sim/sim-kit.h
+tests_unit_test_session_pool_SOURCES = tests/unit/test-session-pool.c tests/unit/dpif-sim-kit.h
 tests_system_test_dpif_kernel_SOURCES = tests/system/test-dpif-kernel.c tests/system/dpif-kernel-kit.h
 tests_unit_test_sleeper_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ppoll,--wrap=epoll_pwait,--wrap=tgkill
+tests_unit_test_session_pool_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dpif_operate,--wrap=dpif_session_open,--wrap=dpif_session_close
 tests_unit_test_dispatch_cpu_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dpif_set_dispatch
 tests_sim_test_engine_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=upcall_account,--wrap=dispatch_kernel_grace_period
 tests_sim_test_scale_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=upcall_account,--wrap=sched_add,--wrap=dispatch_kernel_grace_period \

@@ -2,6 +2,7 @@ lib_libsluice_a_SOURCES += \
 	lib/dpif/channel.c lib/dpif/channel.h \
 	lib/dpif/dispatch.c lib/dpif/dispatch.h lib/dpif/dispatch-provider.h \
 	lib/dpif/dispatch-cpu.c lib/dpif/dispatch-loss.c lib/dpif/dispatch-port.c \
+	lib/dpif/session-pool.c lib/dpif/session-pool.h \
 	lib/dpif/rcvbuf-budget.c lib/dpif/rcvbuf-budget.h
 lib_libsluice_a_SOURCES += \
 	lib/dpif/dpif-kernel-dp.c \

@@ -2,9 +2,9 @@
  *
  * Two providers stand behind this header: `kernel` (the openvswitch module over generic netlink) and `sim` (in
  * memory, for tests).  `struct dpif` is one open datapath.  All requests go through a `struct dpif_session`, a private
- * request socket and its buffers: each thread that talks to the datapath opens one of its own, so no request takes
- * a lock, and the answer to a request never shares a queue with upcalls.  A session is used by one thread at a
- * time; a dpif may be used by all.
+ * request socket and its buffers: a thread that talks to the datapath opens one of its own, or takes one of a pool while it does
+ * (session-pool.h), so no request takes a lock, and the answer to a request never shares a queue with upcalls.  A session is used by one
+ * thread at a time; a dpif may be used by all.
  *
  * Results are 0 or -errno.  -ENODEV: the datapath (or port) is gone; -ENOENT: no such flow; -EEXIST: see
  * DPIF_OP_FLOW_PUT. */
