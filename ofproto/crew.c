@@ -6,13 +6,15 @@
 #include <stdlib.h>
 
 #include "lib/base/util.h"
+#include "lib/dpif/session-pool.h"
 
 #define WORDS (DISPATCH_MAX_HANDLERS / 64)
 
-struct crew *crew_create(void)
+struct crew *crew_create(struct dpif *dpif)
 {
     struct crew *c = xzalloc(sizeof *c);
     c->refs = 1;
+    c->sessions = session_pool_create(dpif, SESSION_POOL_MAX);
     c->worth = (struct crew_worth) CREW_WORTH_DEFAULT;
     return c;
 }
@@ -28,6 +30,7 @@ struct crew *crew_ref(struct crew *c)
 void crew_unref(struct crew *c)
 {
     if (c && !--c->refs) {
+        session_pool_destroy(c->sessions);
         free(c);
     }
 }

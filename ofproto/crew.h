@@ -1,4 +1,4 @@
-/* A crew: the handlers of one dispatch, and which of them sleep and may be asked for help.
+/* A crew: the handlers of one dispatch, which of them sleep and may be asked for help, and the sessions that they share.
  *
  * A handler sets its bit in 'idle' before it sleeps, and takes it away when it wakes.  Who needs help hires a sleeper by taking its bit away:
  * the one atomic operation decides, so a sleeper is hired by one colleague at most, and one that has found its bit gone knows that a
@@ -15,6 +15,7 @@
 #include "lib/dpif/dispatch.h"
 
 struct handler;
+struct session_pool;
 
 /* From when on help is asked for.  Waking a colleague costs some 50 us of CPU; what waits is worth the number of upcalls times what one
  * took of late.  Below 'ns' the owner is through before a colleague has begun. */
@@ -29,11 +30,12 @@ struct crew {
     unsigned int refs; /* Main's: its handlers, and who made it. */
     bool helps;        /* Atomic: there is more than one CPU to run on. */
     struct crew_worth worth;
+    struct session_pool *sessions; /* Its users' numbers are the handlers'. */
     struct handler *members[DISPATCH_MAX_HANDLERS]; /* Atomic. */
     uint64_t idle[DISPATCH_MAX_HANDLERS / 64];      /* Atomic. */
 };
 
-struct crew *crew_create(void); /* Without help, until crew_set_helps(). */
+struct crew *crew_create(struct dpif *dpif); /* Without help, until crew_set_helps(). */
 void crew_set_helps(struct crew *crew, bool helps);
 struct crew *crew_ref(struct crew *crew);
 void crew_unref(struct crew *crew); /* Accepts NULL. */

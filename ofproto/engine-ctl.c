@@ -11,6 +11,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/util.h"
+#include "lib/dpif/session-pool.h"
 #include "lib/rpc/unixctl.h"
 #include "ofproto/engine-ctl.h"
 #include "ofproto/engine-private.h"
@@ -50,14 +51,15 @@ static void revalidator_wait(struct unixctl_conn *conn, int argc, const char *ar
 int engine_purge(struct engine *e)
 {
     struct reval r;
-    int error = reval_init(&r, &e->fc);
-    if (error) {
-        return error;
+    struct session_pool *own = session_pool_create(e->dpif, 1);
+    int error = reval_init(&r, &e->fc, own, 0);
+    if (!error) {
+        r.now = clock_msec();
+        reval_purge(&r);
+        reval_uninit(&r);
     }
-    r.now = clock_msec();
-    reval_purge(&r);
-    reval_uninit(&r);
-    return 0;
+    session_pool_destroy(own);
+    return error;
 }
 
 static void revalidator_purge(struct unixctl_conn *conn, int argc, const char *argv[], void *aux)

@@ -71,7 +71,7 @@ static int dispatch_replace(struct engine *e, enum dpif_dispatch mode, unsigned 
     if (error) {
         return error;
     }
-    struct crew *crew = crew_create();
+    struct crew *crew = crew_create(e->dpif);
     crew_set_helps(crew, engine_may_help());
     /* All that can fail for want of something comes before the kernel is told. */
     error = engine_make_handlers(e, dispatch, crew, handlers, 0, n);

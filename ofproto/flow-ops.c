@@ -9,6 +9,7 @@
 #include "lib/base/counter.h"
 #include "lib/base/log.h"
 #include "lib/base/util.h"
+#include "lib/dpif/session-pool.h"
 
 LOG_MODULE(flow_ops);
 
@@ -17,11 +18,12 @@ COUNTER_DEFINE(flow_modify);
 COUNTER_DEFINE(flow_delete_foreign);
 COUNTER_DEFINE(flow_op_failed);
 
-void flow_ops_init(struct flow_ops *o, struct flowcache *fc, struct dpif_session *session)
+void flow_ops_init(struct flow_ops *o, struct flowcache *fc, struct session_pool *sessions, unsigned int user)
 {
     memset(o, 0, sizeof *o);
     o->fc = fc;
-    o->session = session;
+    o->sessions = sessions;
+    o->user = user;
     arena_init(&o->arena, 16 * 1024);
 }
 
@@ -134,7 +136,7 @@ void flow_ops_flush(struct flow_ops *o)
     for (unsigned int i = 0; i < o->n; i++) {
         ops[i] = &o->items[i].op;
     }
-    dpif_operate(o->session, ops, o->n);
+    session_pool_operate(o->sessions, o->user, ops, o->n);
     for (unsigned int i = 0; i < o->n; i++) {
         struct flow_op *item = &o->items[i];
         if (item->op.type == DPIF_OP_FLOW_DEL) {

@@ -8,11 +8,14 @@
 #include "lib/base/arena.h"
 #include "ofproto/flowcache.h"
 
+struct session_pool;
+
 #define FLOW_OPS_MAX 64
 
 struct flow_ops {
     struct flowcache *fc;
-    struct dpif_session *session;
+    struct session_pool *sessions;
+    unsigned int user; /* Of 'sessions'. */
     struct arena arena;
     uint64_t now; /* ms; set by the owner. */
     unsigned int n;
@@ -23,7 +26,8 @@ struct flow_ops {
     uint64_t n_deleted, n_modified, n_failed;
 };
 
-void flow_ops_init(struct flow_ops *o, struct flowcache *fc, struct dpif_session *session);
+/* USER: of SESSIONS. */
+void flow_ops_init(struct flow_ops *o, struct flowcache *fc, struct session_pool *sessions, unsigned int user);
 void flow_ops_uninit(struct flow_ops *o);
 
 static inline bool flow_ops_is_full(const struct flow_ops *o) { return o->n == FLOW_OPS_MAX; }

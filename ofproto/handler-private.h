@@ -25,7 +25,6 @@ struct handler {
     struct dispatch *dispatch;
     struct crew *crew;
     unsigned int id;
-    struct dpif_session *session;
     struct thread *thread; /* NULL: driven by handler_run_once(). */
     struct rxbuf rx;
     struct sched sched;

@@ -12,6 +12,7 @@
 #include "lib/base/log.h"
 #include "lib/base/util.h"
 #include "lib/dpif/dispatch.h"
+#include "lib/dpif/session-pool.h"
 #include "lib/io/thread.h"
 #include "ofproto/handler-private.h"
 #include "ofproto/port-ledger.h"
@@ -41,7 +42,7 @@ int handler_create(struct flowcache *fc, struct dispatch *dispatch, struct crew 
     h->dispatch = dispatch;
     h->id = id;
     __cds_wfcq_init(&h->inbox_head, &h->inbox_tail);
-    int error = dpif_session_open(fc->dpif, &h->session);
+    int error = session_pool_join(crew->sessions);
     if (error) {
         goto err_free;
     }
@@ -53,7 +54,7 @@ int handler_create(struct flowcache *fc, struct dispatch *dispatch, struct crew 
     if (error) {
         goto err_rx;
     }
-    upcall_batch_init(&h->batch, fc, h->session, &h->stats.upcalls);
+    upcall_batch_init(&h->batch, fc, crew->sessions, id, &h->stats.upcalls);
     h->crew = crew_ref(crew);
     __atomic_store_n(&crew->members[id], h, __ATOMIC_RELEASE);
     *ret_handler = h;
@@ -62,7 +63,7 @@ int handler_create(struct flowcache *fc, struct dispatch *dispatch, struct crew 
 err_rx:
     rxbuf_uninit(&h->rx);
 err_session:
-    dpif_session_close(h->session);
+    session_pool_leave(crew->sessions);
 err_free:
     free(h);
     return error;
@@ -397,7 +398,7 @@ void handler_destroy(struct handler *h, struct handler_stats *total, struct port
     upcall_batch_uninit(&h->batch);
     sched_uninit(&h->sched);
     rxbuf_uninit(&h->rx);
-    dpif_session_close(h->session);
+    session_pool_leave(h->crew->sessions);
     crew_unref(h->crew);
     free(h);
 }

@@ -13,6 +13,7 @@
 #include "lib/base/counter.h"
 #include "lib/base/log.h"
 #include "lib/base/util.h"
+#include "lib/dpif/session-pool.h"
 #include "lib/odp/odp-key.h"
 #include "ofproto/mac.h"
 #include "ofproto/xlate-config.h"
@@ -25,15 +26,17 @@ COUNTER_DEFINE(revalidate_idle);
 COUNTER_DEFINE(revalidate_too_wide);
 COUNTER_DEFINE(revalidate_vanished);
 
-int reval_init(struct reval *r, struct flowcache *fc)
+int reval_init(struct reval *r, struct flowcache *fc, struct session_pool *sessions, unsigned int user)
 {
     memset(r, 0, sizeof *r);
     r->fc = fc;
-    int error = dpif_session_open(fc->dpif, &r->session);
+    r->sessions = sessions;
+    r->user = user;
+    int error = session_pool_join(sessions);
     if (error) {
         return error;
     }
-    flow_ops_init(&r->ops, fc, r->session);
+    flow_ops_init(&r->ops, fc, sessions, user);
     r->actions_memory = xmalloc(XLATE_ACTIONS_SIZE);
     r->mask_memory = xmalloc(ODP_KEY_MAX_SIZE);
     return 0;
@@ -42,7 +45,7 @@ int reval_init(struct reval *r, struct flowcache *fc)
 void reval_uninit(struct reval *r)
 {
     flow_ops_uninit(&r->ops);
-    dpif_session_close(r->session);
+    session_pool_leave(r->sessions);
     free(r->actions_memory);
     free(r->mask_memory);
 }
@@ -158,25 +161,15 @@ static void reval_ukey(struct reval *r, struct ukey *u, const struct dpif_flow_s
     run_effects(r->fc, effects, n_effects, used);
 }
 
-/* A flow that no ukey is for: a predecessor's, or somebody else's.  Makes a ukey for it, so that it is judged like any
- * other; deletes it if it cannot be understood. */
-static void adopt(struct reval *r, const struct dpif_flow *terse)
+/* Makes a ukey for F, so that it is judged like any other; deletes it if it cannot be understood. */
+static void adopt_whole(struct reval *r, const struct dpif_flow *f)
 {
-    struct dpif_flow f;
     struct flow flow, mask;
     bool won;
 
-    if (!terse->has_ufid) {
-        flow_ops_delete_foreign(&r->ops, terse); /* Not one of ours, and not to be named in a terse dump. */
-        return;
-    }
-    int error = dpif_flow_get(r->session, &terse->ufid, NULL, 0, &f);
-    if (error) {
-        return; /* Gone again; or the kernel is short of memory, and the next round tries again. */
-    }
-    if (odp_key_to_flow(f.key, f.key_len, &flow) != ODP_FIT_PERFECT
-        || odp_mask_to_flow(f.mask, f.mask_len, &flow, &mask) != ODP_FIT_PERFECT) {
-        flow_ops_delete_foreign(&r->ops, &f);
+    if (odp_key_to_flow(f->key, f->key_len, &flow) != ODP_FIT_PERFECT
+        || odp_mask_to_flow(f->mask, f->mask_len, &flow, &mask) != ODP_FIT_PERFECT) {
+        flow_ops_delete_foreign(&r->ops, f);
         return;
     }
     /* What the kernel shows of a masked key it does not always read again: an Ethernet type that is not matched is shown as 0, which
@@ -191,15 +184,15 @@ static void adopt(struct reval *r, const struct dpif_flow *terse)
     attrbuf_init(&mask_attrs, mask_memory, sizeof mask_memory);
     odp_mask_put(&mask_attrs, &flow, &mask);
     if (key_attrs.overflow || mask_attrs.overflow) {
-        flow_ops_delete_foreign(&r->ops, &f);
+        flow_ops_delete_foreign(&r->ops, f);
         return;
     }
 
     struct ukey_spec spec = {
-        .ufid = terse->ufid,
+        .ufid = f->ufid,
         .key = attrbuf_data(&key_attrs), .key_len = attrbuf_len(&key_attrs),
         .mask = attrbuf_data(&mask_attrs), .mask_len = attrbuf_len(&mask_attrs),
-        .actions = f.actions, .actions_len = f.actions_len,
+        .actions = f->actions, .actions_len = f->actions_len,
         .now = r->now,
         /* reval_seq 0: below any base, so that it is translated at once. */
     };
@@ -212,7 +205,23 @@ static void adopt(struct reval *r, const struct dpif_flow *terse)
     lock_acquire(&u->lock);
     ukey_transition(u, UKEY_INSTALLED, r->now);
     lock_release(&u->lock);
-    reval_ukey(r, u, &f.stats);
+    reval_ukey(r, u, &f->stats);
+}
+
+/* A flow that no ukey is for: a predecessor's, or somebody else's. */
+static void adopt(struct reval *r, const struct dpif_flow *terse)
+{
+    struct dpif_flow f;
+
+    if (!terse->has_ufid) {
+        flow_ops_delete_foreign(&r->ops, terse); /* Not one of ours, and not to be named in a terse dump. */
+        return;
+    }
+    struct pooled_session *ps = session_pool_take(r->sessions, r->user);
+    if (!dpif_flow_get(ps->session, &terse->ufid, NULL, 0, &f)) { /* Else it is gone again; or the next round tries again. */
+        adopt_whole(r, &f);
+    }
+    session_pool_give(r->sessions, ps);
 }
 
 void reval_flows(struct reval *r, const struct dpif_flow *flows, int n)
@@ -253,7 +262,9 @@ void reval_unseen(struct reval *r, const struct ufid *ufids, size_t n)
     r->ops.now = r->now;
     for (size_t i = 0; i < n; i++) {
         struct dpif_flow f;
-        int error = dpif_flow_get(r->session, &ufids[i], NULL, 0, &f);
+        struct pooled_session *ps = session_pool_take(r->sessions, r->user);
+        int error = dpif_flow_get(ps->session, &ufids[i], NULL, 0, &f); /* Only what does not point into the session is looked at. */
+        session_pool_give(r->sessions, ps);
         rcu_read_lock();
         struct ukey *u = ukey_find(r->fc->ukeys, &ufids[i]);
         if (u && !error) {

@@ -8,7 +8,8 @@
 /* The working memory of one thread that revalidates, and the facts of the round. */
 struct reval {
     struct flowcache *fc;
-    struct dpif_session *session;
+    struct session_pool *sessions;
+    unsigned int user; /* Of 'sessions'. */
     struct flow_ops ops;
     void *actions_memory, *mask_memory; /* Scratch of a translation. */
 
@@ -23,7 +24,8 @@ struct reval {
     uint64_t n_checked, n_translated, n_adopted;
 };
 
-int reval_init(struct reval *r, struct flowcache *fc); /* 0 or -errno. */
+/* USER, of SESSIONS, which it joins.  0 or -errno. */
+int reval_init(struct reval *r, struct flowcache *fc, struct session_pool *sessions, unsigned int user);
 void reval_uninit(struct reval *r);
 
 /* Revalidates N flows from a dump (terse or not).  One RCU read section; all changes are made when it returns. */

@@ -12,6 +12,7 @@
 #include "lib/base/counter.h"
 #include "lib/base/log.h"
 #include "lib/base/util.h"
+#include "lib/dpif/session-pool.h"
 #include "lib/io/thread.h"
 #include "lib/io/wakeup.h"
 #include "ofproto/reval-flow.h"
@@ -22,6 +23,8 @@ COUNTER_DEFINE(revalidate_round);
 COUNTER_DEFINE(revalidate_kick);
 
 #define MAX_REVALIDATORS 256
+/* Requests are a small part of what a revalidator does; and those about flows the kernel carries out one by one, whoever makes them. */
+#define MAX_SESSIONS 4
 /* Between the beginnings of two rounds: at most 200 a second. */
 #define ROUND_GAP_MS 5
 /* After a round that was long, the next that nobody waits for begins only when the handlers have had as much time as it took, up
@@ -50,7 +53,8 @@ struct waiter {
 
 struct revalidators {
     struct flowcache *fc;
-    struct wakeup wakeup; /* The leader sleeps on it. */
+    struct session_pool *sessions; /* Its users' numbers are the members'. */
+    struct wakeup wakeup;          /* The leader sleeps on it. */
     bool requested;       /* Atomic: somebody asked for a round, and the leader has been woken. */
     bool awaited;         /* Atomic: somebody waits for its end. */
     uint64_t rest_ms;     /* The leader's: how long the last round took, within MAX_REST_MS. */
@@ -350,7 +354,7 @@ static int member_add(struct revalidators *p, bool start)
 
     v->pool = p;
     v->id = p->n;
-    int error = reval_init(&v->reval, p->fc);
+    int error = reval_init(&v->reval, p->fc, p->sessions, v->id);
     if (error) {
         free(v);
         return error;
@@ -390,6 +394,7 @@ int revalidators_create(struct flowcache *fc, struct revalidators **ret_pool)
         return error;
     }
     p->fc = fc;
+    p->sessions = session_pool_create(fc->dpif, MAX_SESSIONS);
     p->base_seq = 1; /* Above that of flows that are adopted. */
     lock_init(&p->lock, RANK_ROUND);
     lock_cond_init(&p->cond);
@@ -427,6 +432,7 @@ void revalidators_destroy(struct revalidators *p)
         member_remove(p);
     }
     waiters_wake(p, UINT64_MAX);
+    session_pool_destroy(p->sessions);
     free(p->unseen);
     wakeup_uninit(&p->wakeup);
     pthread_cond_destroy(&p->cond);

@@ -5,6 +5,7 @@
 
 #include "lib/base/log.h"
 #include "lib/base/util.h"
+#include "lib/dpif/session-pool.h"
 #include "ofproto/mac.h"
 #include "ofproto/upcall.h"
 #include "ofproto/xlate-config.h"
@@ -109,7 +110,7 @@ void upcall_install(struct upcall_batch *b)
 void upcall_operate(struct upcall_batch *b)
 {
     if (b->n_ops) {
-        dpif_operate(b->session, b->ops, b->n_ops);
+        session_pool_operate(b->sessions, b->user, b->ops, b->n_ops);
     }
 }
 

@@ -12,12 +12,13 @@
 
 LOG_MODULE(upcall);
 
-void upcall_batch_init(struct upcall_batch *b, struct flowcache *fc, struct dpif_session *session,
+void upcall_batch_init(struct upcall_batch *b, struct flowcache *fc, struct session_pool *sessions, unsigned int user,
                        struct upcall_stats *stats)
 {
     memset(b, 0, sizeof *b);
     b->fc = fc;
-    b->session = session;
+    b->sessions = sessions;
+    b->user = user;
     b->stats = stats;
     arena_init(&b->arena, 128 * 1024);
     b->scratch = xmalloc(XLATE_ACTIONS_SIZE);

@@ -17,6 +17,8 @@
 #include "ofproto/flowcache.h"
 #include "ofproto/xlate.h"
 
+struct session_pool;
+
 /* What happened to an upcall, for counters and upcall/show.  One list, so that enum and text cannot drift. */
 /* clang-format off */
 #define UPCALL_OUTCOMES                                                                             \
@@ -78,7 +80,8 @@ struct upcall {
 
 struct upcall_batch {
     struct flowcache *fc;
-    struct dpif_session *session;
+    struct session_pool *sessions;
+    unsigned int user; /* Of 'sessions'. */
     struct upcall_stats *stats;
     struct arena arena;
     void *scratch; /* XLATE_ACTIONS_SIZE bytes that actions and masks are written to. */
@@ -95,7 +98,8 @@ struct upcall_batch {
     struct dpif_op *ops[2 * UPCALL_BATCH];
 };
 
-void upcall_batch_init(struct upcall_batch *b, struct flowcache *fc, struct dpif_session *session,
+/* USER: of SESSIONS. */
+void upcall_batch_init(struct upcall_batch *b, struct flowcache *fc, struct session_pool *sessions, unsigned int user,
                        struct upcall_stats *stats);
 void upcall_batch_uninit(struct upcall_batch *b);
 

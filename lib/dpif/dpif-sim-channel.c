@@ -261,6 +261,14 @@ uint64_t sim_dpif_channel_drops(struct dpif *dpif, int fd)
     return n_drops;
 }
 
+size_t sim_n_kernel_fds(void)
+{
+    lock_acquire(&sim_lock);
+    size_t n = channels_by_pid.n;
+    lock_release(&sim_lock);
+    return n;
+}
+
 size_t sim_channel_depth(struct dpif *dpif, uint32_t pid)
 {
     size_t n = 0;

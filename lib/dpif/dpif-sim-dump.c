@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "lib/base/util.h"
 #include "lib/dpif/dpif-sim-private.h"
@@ -17,6 +18,7 @@
 struct sim_dump {
     struct dpif_flow_dump up;
     bool terse;
+    int fd;
     size_t cursor GUARDED_BY(sim_lock); /* The next slot. */
     bool repeat GUARDED_BY(sim_lock);   /* The last flow is reported once more. */
     int error GUARDED_BY(sim_lock);     /* The first, or 0. */
@@ -29,17 +31,27 @@ struct sim_dump_thread {
 
 int sim_dpif_flow_dump_create(struct dpif *dpif, bool terse, struct dpif_flow_dump **ret_dump)
 {
-    struct sim_dp *dp = sim_dp_of(dpif);
+    struct dpif_sim *s = CONTAINER_OF(dpif, struct dpif_sim, up);
+    int fd = -1;
 
     lock_acquire(&sim_lock);
-    bool gone = dp->gone;
+    bool gone = s->dp->gone;
+    if (!gone) {
+        fd = s->spare_dump_fd;
+        s->spare_dump_fd = -1;
+    }
     lock_release(&sim_lock);
     if (gone) {
         return -ENODEV;
     }
+    fd = fd < 0 ? sim_fd_open() : fd;
+    if (fd < 0) {
+        return fd;
+    }
     struct sim_dump *dump = xzalloc(sizeof *dump);
     dump->up.dpif = dpif;
     dump->terse = terse;
+    dump->fd = fd;
     *ret_dump = &dump->up;
     return 0;
 }
@@ -47,10 +59,19 @@ int sim_dpif_flow_dump_create(struct dpif *dpif, bool terse, struct dpif_flow_du
 int sim_dpif_flow_dump_destroy(struct dpif_flow_dump *dump_)
 {
     struct sim_dump *dump = CONTAINER_OF(dump_, struct sim_dump, up);
+    struct dpif_sim *s = CONTAINER_OF(dump_->dpif, struct dpif_sim, up);
+    int fd = dump->fd;
 
     lock_acquire(&sim_lock);
     int error = dump->error;
+    if (s->spare_dump_fd < 0) {
+        s->spare_dump_fd = fd;
+        fd = -1;
+    }
     lock_release(&sim_lock);
+    if (fd >= 0) {
+        close(fd);
+    }
     free(dump);
     return error;
 }

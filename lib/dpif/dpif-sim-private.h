@@ -125,12 +125,14 @@ struct dpif_sim {
     struct cds_list_head events;
     size_t n_events;
     bool events_lost;
+    int spare_dump_fd; /* -1: a dump has it.  Guarded by sim_lock. */
 };
 
 struct dpif_session_sim {
     struct dpif_session up;
     char *error; /* Words on the last failure, or NULL. */
     void *buf;   /* What the last flow_get answered. */
+    int fd;      /* As much as a socket would take. */
 };
 
 static inline struct sim_dp *sim_dp_of(const struct dpif *dpif) { return CONTAINER_OF(dpif, struct dpif_sim, up)->dp; }
@@ -140,6 +142,8 @@ static inline unsigned int sim_max_vlans(const struct sim_dp *dp)
     return dp->kernel == SIM_KERNEL_OLD ? 1 : FLOW_MAX_VLANS;
 }
 uint64_t sim_now(void); /* ms. */
+/* A descriptor in the place of a socket, which takes no less, and can be had no sooner: or -errno. */
+int sim_fd_open(void);
 unsigned int sim_thread_cpu(void);
 void sim_step(const char *where); /* Without the lock. */
 /* Uses one of FAULT's count up; returns whether there was one. */

@@ -16,7 +16,9 @@
 #include "lib/dpif/dpif-sim.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/util.h"
@@ -107,6 +109,12 @@ void sim_get_counts(struct dpif *dpif, struct sim_counts *ret_counts)
     ret_counts->dispatch = dp->pids.mode;
     ret_counts->n_pids = dp->pids.n;
     lock_release(&sim_lock);
+}
+
+int sim_fd_open(void)
+{
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
 }
 
 /* ---- Datapaths. ---- */
@@ -214,6 +222,11 @@ static int sim_open(const char *name, struct dpif **ret_dpif, char **ret_error)
     int error = wakeup_init(&dpif->events_wakeup);
 
     CDS_INIT_LIST_HEAD(&dpif->events);
+    dpif->spare_dump_fd = error ? -1 : sim_fd_open();
+    if (!error && dpif->spare_dump_fd < 0) {
+        error = dpif->spare_dump_fd;
+        wakeup_uninit(&dpif->events_wakeup);
+    }
     if (!error) {
         lock_acquire(&sim_lock);
         struct sim_dp *dp = sim_dp_find(name);
@@ -229,6 +242,7 @@ static int sim_open(const char *name, struct dpif **ret_dpif, char **ret_error)
         lock_release(&sim_lock);
         if (error) {
             wakeup_uninit(&dpif->events_wakeup);
+            close(dpif->spare_dump_fd);
         }
     }
     if (error) {
@@ -254,6 +268,9 @@ static void sim_close(struct dpif *dpif_)
     sim_dp_unref(dpif->dp);
     lock_release(&sim_lock);
     wakeup_uninit(&dpif->events_wakeup);
+    if (dpif->spare_dump_fd >= 0) {
+        close(dpif->spare_dump_fd);
+    }
     free(dpif->up.name);
     free(dpif);
 }
@@ -280,8 +297,13 @@ static int sim_enumerate(dpif_dp_cb *cb, void *aux)
 
 static int sim_session_open(struct dpif *dpif, struct dpif_session **ret_session)
 {
+    int fd = sim_fd_open();
+    if (fd < 0) {
+        return fd;
+    }
     struct dpif_session_sim *s = xzalloc(sizeof *s);
     s->up.dpif = dpif;
+    s->fd = fd;
     *ret_session = &s->up;
     return 0;
 }
@@ -290,6 +312,7 @@ static void sim_session_close(struct dpif_session *s_)
 {
     if (s_) {
         struct dpif_session_sim *s = CONTAINER_OF(s_, struct dpif_session_sim, up);
+        close(s->fd);
         free(s->error);
         free(s->buf);
         free(s);

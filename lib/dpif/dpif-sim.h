@@ -88,6 +88,9 @@ void sim_get_counts(struct dpif *dpif, struct sim_counts *ret_counts);
 
 /* What a netlink message of LEN bytes takes of a socket's receive buffer: its socket buffer's true size. */
 size_t sim_charge(size_t len);
+/* Descriptors that the simulation holds in the kernel's stead: one a channel.  All else takes as many as on the kernel: a channel, a
+ * session, a datapath's events, a dump (one is kept for the next). */
+size_t sim_n_kernel_fds(void);
 /* Messages sent and not yet read, of the channel with port id PID; 0 if there is none such. */
 size_t sim_channel_depth(struct dpif *dpif, uint32_t pid);
 

@@ -259,9 +259,9 @@ void world_drain(struct world *w)
 }
 
 /* A crew that helps whenever it can, so that small worlds show it. */
-static struct crew *crew_make(void)
+static struct crew *crew_make(struct world *w)
 {
-    struct crew *crew = crew_create();
+    struct crew *crew = crew_create(w->dpif);
     crew_set_helps(crew, true);
     crew->worth = (struct crew_worth) { .ns = 0, .upcalls = 2, .slice = 1 };
     return crew;
@@ -324,7 +324,7 @@ void world_switch(struct world *w, enum dpif_dispatch mode)
     settle_commands(w);
     memcpy(old_handlers, w->handlers, sizeof old_handlers);
     assert_int_equal(dispatch_open(w->dpif, w->session, mode, n, ports, n_ports, &w->dispatch), 0);
-    w->crew = crew_make();
+    w->crew = crew_make(w);
     handlers_make(w, w->dispatch, 0, n);
     for (unsigned int h = 0; old && h < n; h++) {
         handler_destroy(old_handlers[h], &w->total, &w->total_ports);
@@ -354,7 +354,7 @@ static void daemon_start(struct world *w, enum dpif_dispatch mode)
         }
     }
     assert_int_equal(dispatch_open(w->dpif, w->session, mode, w->n_handlers, ports, n_ports, &w->dispatch), 0);
-    w->crew = crew_make();
+    w->crew = crew_make(w);
     handlers_make(w, w->dispatch, 0, w->n_handlers);
     publish(w);
 }
