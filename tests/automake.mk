@@ -62,6 +62,7 @@ check_PROGRAMS += \
 	tests/unit/test-xlate-random \
 	tests/sim/test-engine \
 	tests/sim/test-engine-failures \
+	tests/sim/test-engine-handover \
 	tests/sim/test-engine-limit \
 	tests/sim/test-engine-show \
 	tests/sim/test-scale \
@@ -92,6 +93,8 @@ tests_unit_test_xlate_SOURCES = tests/unit/test-xlate.c tests/unit/xlate-kit.h
 tests_unit_test_xlate_random_SOURCES = tests/unit/test-xlate-random.c tests/unit/xlate-kit.h
 tests_sim_test_engine_SOURCES = tests/sim/test-engine.c tests/sim/sim-world.c tests/sim/sim-world-check.c tests/sim/sim-world.h \
 	tests/sim/sim-kit.h
+tests_sim_test_engine_failures_SOURCES = tests/sim/test-engine-failures.c tests/sim/engine-net-kit.h tests/sim/sim-kit.h
+tests_sim_test_engine_handover_SOURCES = tests/sim/test-engine-handover.c tests/sim/engine-net-kit.h tests/sim/sim-kit.h
 tests_sim_test_scale_SOURCES = tests/sim/test-scale.c tests/sim/big-world.c tests/sim/big-ports.c \
 	tests/sim/big-machine.c tests/sim/big-check.c tests/sim/big-world.h tests/sim/sim-kit.h
 tests_unit_test_session_pool_SOURCES = tests/unit/test-session-pool.c tests/unit/dpif-sim-kit.h
@@ -104,7 +107,9 @@ tests_sim_test_scale_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=upcall_account,--wrap=sc
 	-Wl,--wrap=dpif_set_dispatch
 tests_sim_test_engine_show_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=unixctl_reply_take,--wrap=unixctl_error
 tests_sim_test_engine_failures_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dpif_session_open,--wrap=dpif_channel_open \
-	-Wl,--wrap=dpif_channel_close,--wrap=dpif_set_dispatch,--wrap=dpif_port_set_pid,--wrap=epoll_ctl,--wrap=thread_start
+	-Wl,--wrap=dpif_set_dispatch,--wrap=dpif_port_set_pid,--wrap=epoll_ctl,--wrap=epoll_create1,--wrap=thread_start
+tests_sim_test_engine_handover_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dpif_channel_open,--wrap=dpif_channel_close,--wrap=epoll_ctl \
+	-Wl,--wrap=sleeper_wake
 endif
 
 # System tests: scenarios on the real kernel datapath, in a guest.  "make check" leaves them out.

@@ -1,5 +1,5 @@
 lib_libsluice_a_SOURCES += \
-	lib/dpif/channel.c lib/dpif/channel.h \
+	lib/dpif/channel.c lib/dpif/channel.h lib/dpif/channel-set.c lib/dpif/channel-set.h \
 	lib/dpif/dispatch.c lib/dpif/dispatch.h lib/dpif/dispatch-provider.h \
 	lib/dpif/dispatch-cpu.c lib/dpif/dispatch-loss.c lib/dpif/dispatch-port.c \
 	lib/dpif/session-pool.c lib/dpif/session-pool.h \

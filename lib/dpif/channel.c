@@ -93,7 +93,7 @@ unsigned int channel_recv(struct channel *ch, struct rxbuf *rx)
     COUNTER_INC(channel_recv);
     if (n <= 0) {
         /* ENOBUFS cannot be (NETLINK_NO_ENOBUFS); whatever else there is leaves nothing to read now, and would come
-         * back at once from epoll_wait() if it were permanent: say so. */
+         * back at once from the next wait if it were permanent: say so. */
         COUNTER_INC(channel_recv_empty);
         if (n < 0 && errno != EAGAIN) {
             log_warn_rl(6, "receiving upcalls failed: %s", strerror(errno));

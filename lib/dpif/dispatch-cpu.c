@@ -136,6 +136,7 @@ const struct dispatch_ops dispatch_cpu_ops = {
     .mode = DPIF_DISPATCH_PER_CPU,
     .name = "per-cpu dispatch mode",
     .struct_size = sizeof(struct dispatch_cpu),
+    .set_kind = CHANNEL_SET_FEW,
     .open = dispatch_cpu_open,
     .publish = dispatch_cpu_publish,
     .assert_mode = dispatch_cpu_publish,

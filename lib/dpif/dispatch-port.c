@@ -282,6 +282,7 @@ const struct dispatch_ops dispatch_port_ops = {
     .mode = DPIF_DISPATCH_PER_PORT,
     .name = "per-vport dispatch mode",
     .struct_size = sizeof(struct dispatch_port_mode),
+    .set_kind = CHANNEL_SET_MANY,
     .open = dispatch_port_mode_open,
     .publish = dispatch_port_mode_publish,
     .assert_mode = dispatch_port_mode_assert,

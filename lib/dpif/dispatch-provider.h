@@ -3,11 +3,13 @@
 #define DPIF_DISPATCH_PROVIDER_H 1
 
 #include "lib/base/lock.h"
+#include "lib/dpif/channel-set.h"
 #include "lib/dpif/dispatch.h"
-#include "lib/io/wakeup.h"
+#include "lib/io/sleeper.h"
 
 /* Commands to a handler, carried out by it at the top of dispatch_wait(). */
 enum dispatch_command_type {
+    COMMAND_ADOPT,  /* The channel is yours. */
     COMMAND_RETIRE, /* Drain the channel (it is 'retired'), close it when empty. */
     COMMAND_MOVE,   /* Hand the channel over to handler 'to'. */
 };
@@ -19,8 +21,8 @@ struct dispatch_command {
 };
 
 struct dispatch_handler {
-    int epoll_fd;
-    struct wakeup wakeup;
+    struct channel_set set;
+    struct sleeper sleeper;
     struct lock lock; /* Rank IO. */
     struct dispatch_command *commands GUARDED(lock);
     struct dispatch_command **commands_tail GUARDED(lock);
@@ -34,6 +36,7 @@ struct dispatch {
     struct dpif_session *session; /* Main's. */
     unsigned int n_handlers;      /* That get channels. */
     bool sealed;                  /* Atomic. */
+    bool has_threads;             /* Handlers may be at work; main's. */
     unsigned int n_made;          /* Made so far; those from n_handlers up are ending. */
     struct dispatch_handler *handlers[DISPATCH_MAX_HANDLERS];
 
@@ -50,6 +53,7 @@ struct dispatch_ops {
     enum dpif_dispatch mode;
     const char *name;
     size_t struct_size; /* Of the strategy's structure, which begins with struct dispatch. */
+    enum channel_set_kind set_kind; /* What a handler has. */
 
     /* Opens channels. */
     int (*open)(struct dispatch *, const odp_port_t *ports, size_t n_ports);
@@ -71,8 +75,8 @@ struct dispatch_ops {
 extern const struct dispatch_ops dispatch_port_ops;
 extern const struct dispatch_ops dispatch_cpu_ops;
 
-/* Puts CH into the list of channels and into the epoll set of handler OWNER: from now on it may be read. 0 or -errno, and then CH
- * is not in the list. */
+/* Puts CH into the list of channels and gives it to handler OWNER: from now on it may be read.  0 or -errno, and then CH is not in the
+ * list. */
 int dispatch_attach(struct dispatch *d, struct channel *ch, unsigned int owner);
 /* Takes CH out of the list; its owner drains and closes it.  The kernel no longer sends to it. */
 void dispatch_retire(struct dispatch *d, struct channel *ch);
@@ -80,7 +84,7 @@ void dispatch_retire(struct dispatch *d, struct channel *ch);
 void dispatch_loss_retire(struct dispatch *d, struct channel *ch);
 /* Closes CH, which is retired; its losses since then become the dispatch's.  Any thread. */
 void dispatch_loss_close(struct dispatch *d, struct channel *ch);
-/* Hands CH over to handler TO. */
+/* Hands CH over to handler TO.  For sets of MANY. */
 void dispatch_move(struct dispatch *d, struct channel *ch, unsigned int to);
 
 #endif

@@ -1,5 +1,5 @@
 /* See dispatch.h for what this is, its threads and its hand-overs.  This file holds what both strategies share:
- * the handlers' epoll sets, the commands to handlers, the list of channels. */
+ * the handlers, the commands to them, the list of channels. */
 #include <config.h>
 
 #include "lib/dpif/dispatch.h"
@@ -8,61 +8,44 @@
 #include <linux/membarrier.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/counter.h"
 #include "lib/base/log.h"
+#include "lib/base/rcu.h"
 #include "lib/base/util.h"
 #include "lib/dpif/channel.h"
 #include "lib/dpif/dispatch-provider.h"
 
 LOG_MODULE(dispatch);
 
-COUNTER_DEFINE(dispatch_epoll_wait);
+COUNTER_DEFINE(dispatch_wait);
 COUNTER_DEFINE(dispatch_move);
 COUNTER_DEFINE(dispatch_retire);
 
-#define MAX_EVENTS 64
+/* Channels taken from one wait when a handler ends. */
+#define N_READY 64
 /* Longest that an ending handler reads on from channels that the kernel still sends to. */
 #define DRAIN_MS 1000
 
 /* ---- Handlers. ---- */
 
-static int handler_make(struct dispatch_handler **ret_handler)
+static int handler_make(const struct dispatch *d, struct dispatch_handler **ret_handler)
 {
     struct dispatch_handler *h = xzalloc(sizeof *h);
-    int error;
+    int error = channel_set_init(&h->set, d->ops->set_kind);
 
-    h->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (h->epoll_fd < 0) {
-        error = -errno;
-        goto err_free;
-    }
-    error = wakeup_init(&h->wakeup);
     if (error) {
-        goto err_epoll;
+        free(h);
+        return error;
     }
-    /* data.ptr NULL stands for the wakeup descriptor. */
-    struct epoll_event event = { .events = EPOLLIN };
-    if (epoll_ctl(h->epoll_fd, EPOLL_CTL_ADD, h->wakeup.fd, &event) < 0) {
-        error = -errno;
-        goto err_wakeup;
-    }
+    sleeper_init(&h->sleeper);
     lock_init(&h->lock, RANK_IO);
     h->commands_tail = &h->commands;
     *ret_handler = h;
     return 0;
-
-err_wakeup:
-    wakeup_uninit(&h->wakeup);
-err_epoll:
-    close(h->epoll_fd);
-err_free:
-    free(h);
-    return error;
 }
 
 /* The handler's thread has ended and has carried out all its commands. */
@@ -79,8 +62,7 @@ static void handler_free(struct dispatch *d, struct dispatch_handler *h)
         }
         free(c);
     }
-    close(h->epoll_fd);
-    wakeup_uninit(&h->wakeup);
+    channel_set_uninit(&h->set);
     lock_uninit(&h->lock);
     free(h);
 }
@@ -88,7 +70,7 @@ static void handler_free(struct dispatch *d, struct dispatch_handler *h)
 static int handlers_grow(struct dispatch *d, unsigned int n)
 {
     for (unsigned int i = d->n_made; i < n; i++) {
-        int error = handler_make(&d->handlers[i]);
+        int error = handler_make(d, &d->handlers[i]);
         if (error) {
             return error;
         }
@@ -137,6 +119,7 @@ int dispatch_prepare(struct dpif *dpif, struct dpif_session *session, enum dpif_
         dispatch_close(d);
         return error;
     }
+    d->has_threads = true;
     *ret_dispatch = d;
     return 0;
 }
@@ -226,25 +209,6 @@ void dispatch_port_del(struct dispatch *d, odp_port_t no) { d->ops->port_del(d, 
 
 /* ---- Channels: main's side. ---- */
 
-int dispatch_attach(struct dispatch *d, struct channel *ch, unsigned int owner)
-{
-    /* Before the descriptor is in the set: from then on the handler may look at the channel. */
-    ch->owner = owner;
-    __atomic_store_n(&ch->reader, owner, __ATOMIC_RELEASE);
-    struct epoll_event event = { .events = EPOLLIN, .data.ptr = ch };
-    if (epoll_ctl(d->handlers[owner]->epoll_fd, EPOLL_CTL_ADD, ch->fd, &event) < 0) {
-        return -errno;
-    }
-    lock_acquire(&d->list_lock);
-    if (d->n_channels == d->allocated_channels) {
-        d->allocated_channels = d->allocated_channels ? 2 * d->allocated_channels : 16;
-        d->channels = xrealloc(d->channels, d->allocated_channels * sizeof *d->channels);
-    }
-    d->channels[d->n_channels++] = ch;
-    lock_release(&d->list_lock);
-    return 0;
-}
-
 static void command_push(struct dispatch *d, unsigned int h, enum dispatch_command_type type, struct channel *ch,
                          unsigned int to)
 {
@@ -257,7 +221,31 @@ static void command_push(struct dispatch *d, unsigned int h, enum dispatch_comma
     __atomic_store_n(handler->commands_tail, c, __ATOMIC_RELAXED);
     handler->commands_tail = &c->next;
     lock_release(&handler->lock);
-    wakeup_set(&handler->wakeup);
+    sleeper_wake(&handler->sleeper);
+}
+
+int dispatch_attach(struct dispatch *d, struct channel *ch, unsigned int owner)
+{
+    bool by_command = d->ops->set_kind == CHANNEL_SET_FEW && d->has_threads;
+
+    /* Before it is in the set: from then on the handler may look at the channel. */
+    ch->owner = owner;
+    __atomic_store_n(&ch->reader, owner, __ATOMIC_RELEASE);
+    int error = by_command ? 0 : channel_set_add(&d->handlers[owner]->set, ch);
+    if (error) {
+        return error;
+    }
+    lock_acquire(&d->list_lock);
+    if (d->n_channels == d->allocated_channels) {
+        d->allocated_channels = d->allocated_channels ? 2 * d->allocated_channels : 16;
+        d->channels = xrealloc(d->channels, d->allocated_channels * sizeof *d->channels);
+    }
+    d->channels[d->n_channels++] = ch;
+    lock_release(&d->list_lock);
+    if (by_command) {
+        command_push(d, owner, COMMAND_ADOPT, ch, 0);
+    }
+    return 0;
 }
 
 void dispatch_retire(struct dispatch *d, struct channel *ch)
@@ -301,7 +289,7 @@ void dispatch_kernel_grace_period(void)
 
 static void handler_retire(struct dispatch_handler *h, struct channel *ch)
 {
-    epoll_ctl(h->epoll_fd, EPOLL_CTL_DEL, ch->fd, NULL);
+    channel_set_remove(&h->set, ch);
     if (h->n_retiring == h->allocated_retiring) {
         h->allocated_retiring = h->allocated_retiring ? 2 * h->allocated_retiring : 16;
         h->retiring = xrealloc(h->retiring, h->allocated_retiring * sizeof *h->retiring);
@@ -313,22 +301,26 @@ static void handler_retire(struct dispatch_handler *h, struct channel *ch)
 static bool handler_move(struct dispatch *d, struct dispatch_handler *h, struct channel *ch, unsigned int to)
 {
     struct dispatch_handler *target = d->handlers[to];
-    struct epoll_event event = { .events = EPOLLIN, .data.ptr = ch };
 
-    epoll_ctl(h->epoll_fd, EPOLL_CTL_DEL, ch->fd, NULL);
-    if (epoll_ctl(target->epoll_fd, EPOLL_CTL_ADD, ch->fd, &event) < 0) {
+    channel_set_remove(&h->set, ch);
+    int error = channel_set_add(&target->set, ch);
+    if (error) {
         /* Out of memory or of epoll watches.  The channel must have a reader: keep it, and try again at the next wait. */
-        log_err_rl(6, "cannot hand a channel to handler %u (%s)", to, strerror(errno));
-        if (epoll_ctl(h->epoll_fd, EPOLL_CTL_ADD, ch->fd, &event) < 0) {
-            log_err("a channel is left without a reader (%s)", strerror(errno));
+        log_err_rl(6, "cannot hand a channel to handler %u (%s)", to, strerror(-error));
+        error = channel_set_add(&h->set, ch);
+        if (error) {
+            log_err("a channel is left without a reader (%s)", strerror(-error));
         }
         return false;
     }
     /* The last thing done with the channel: the target may carry out commands for it, closing it included, as soon as it sees
-     * this.  Pairs with the acquire in commands_run(). */
+     * this.  Pairs with the acquire in commands_run().  It may even end then, and be freed, a grace period later: so this is a read
+     * section until it is woken. */
+    rcu_read_lock();
     __atomic_store_n(&ch->reader, to, __ATOMIC_RELEASE);
     /* The target may hold a command for a channel that it did not have until now. */
-    wakeup_set(&target->wakeup);
+    sleeper_wake(&target->sleeper);
+    rcu_read_unlock();
     return true;
 }
 
@@ -363,6 +355,9 @@ static bool commands_run(struct dispatch *d, unsigned int id)
             continue;
         }
         switch (todo->type) {
+        case COMMAND_ADOPT:
+            channel_set_add(&h->set, todo->channel); /* Of FEW: it does not fail. */
+            break;
         case COMMAND_RETIRE:
             handler_retire(h, todo->channel);
             break;
@@ -399,7 +394,6 @@ static int retiring_run(struct dispatch *d, struct dispatch_handler *h, struct c
 int dispatch_wait(struct dispatch *d, unsigned int id, struct channel *ready[], int max, int timeout_ms)
 {
     struct dispatch_handler *h = d->handlers[id];
-    struct epoll_event events[MAX_EVENTS];
 
     /* No event of an earlier wait is held here, so channels may come and go. */
     if (unlikely(__atomic_load_n(&h->commands, __ATOMIC_RELAXED) != NULL)) {
@@ -413,32 +407,20 @@ int dispatch_wait(struct dispatch *d, unsigned int id, struct channel *ready[], 
         return n_ready;
     }
 
-    COUNTER_INC(dispatch_epoll_wait);
-    int n = epoll_wait(h->epoll_fd, events, MIN(max - n_ready, MAX_EVENTS), timeout_ms);
+    COUNTER_INC(dispatch_wait);
+    int n = channel_set_wait(&h->set, &h->sleeper, &ready[n_ready], max - n_ready, timeout_ms);
     if (unlikely(n < 0)) {
-        if (errno != EINTR) {
-            log_err_rl(6, "epoll_wait failed (%s)", strerror(errno));
-        }
+        log_err_rl(6, "waiting for channels failed (%s)", strerror(-n));
         return n_ready;
     }
-    for (int i = 0; i < n; i++) {
-        if (likely(events[i].data.ptr != NULL)) {
-            ready[n_ready++] = events[i].data.ptr;
-        } else {
-            wakeup_clear(&h->wakeup);
-        }
-    }
-    return n_ready;
+    return n_ready + n;
 }
 
-void dispatch_wake(struct dispatch *d, unsigned int h) { wakeup_set(&d->handlers[h]->wakeup); }
+void dispatch_wake(struct dispatch *d, unsigned int h) { sleeper_wake(&d->handlers[h]->sleeper); }
 
 void dispatch_pause(struct dispatch *d, unsigned int id, int timeout_ms)
 {
-    struct wakeup *w = &d->handlers[id]->wakeup;
-    struct pollfd pfd = { .fd = w->fd, .events = POLLIN };
-    poll(&pfd, 1, timeout_ms);
-    wakeup_clear(w);
+    sleeper_poll(&d->handlers[id]->sleeper, NULL, 0, timeout_ms);
 }
 
 void dispatch_seal(struct dispatch *d) { __atomic_store_n(&d->sealed, true, __ATOMIC_RELEASE); }
@@ -446,14 +428,14 @@ void dispatch_seal(struct dispatch *d) { __atomic_store_n(&d->sealed, true, __AT
 void dispatch_drain(struct dispatch *d, unsigned int id, unsigned int (*read)(struct channel *, void *aux), void *aux)
 {
     struct dispatch_handler *h = d->handlers[id];
-    struct channel *ready[MAX_EVENTS];
+    struct channel *ready[N_READY];
 
     /* Commands may wait for a colleague to hand a channel over, which takes it one batch at most. */
     while (commands_run(d, id)) {
         dispatch_pause(d, id, 100); /* Not for ever: a hand-over of its own may have failed, and is tried again. */
     }
     int n;
-    while ((n = retiring_run(d, h, ready, MAX_EVENTS)) > 0) {
+    while ((n = retiring_run(d, h, ready, N_READY)) > 0) {
         for (int i = 0; i < n; i++) {
             while (read(ready[i], aux)) {
                 continue;
@@ -466,11 +448,10 @@ void dispatch_drain(struct dispatch *d, unsigned int id, unsigned int (*read)(st
     uint64_t deadline = clock_msec() + DRAIN_MS;
     bool sealed = __atomic_load_n(&d->sealed, __ATOMIC_ACQUIRE);
     for (int round = 0; sealed || (round < 1024 && clock_msec() < deadline); round++) {
-        struct epoll_event events[MAX_EVENTS];
         unsigned int got = 0;
-        n = epoll_wait(h->epoll_fd, events, MAX_EVENTS, 0);
+        n = channel_set_wait(&h->set, &h->sleeper, ready, N_READY, 0);
         for (int i = 0; i < n; i++) {
-            got += events[i].data.ptr ? read(events[i].data.ptr, aux) : 0;
+            got += read(ready[i], aux);
         }
         if (!got) {
             break;

@@ -7,16 +7,18 @@
  *     per port    dispatch-port.c   a channel per port; each owned by one handler
  *     per CPU     dispatch-cpu.c    a channel per handler; every possible CPU id is mapped to one
  *
- * What they share is in dispatch.c: handlers' epoll sets and their commands.
+ * What they share is in dispatch.c: the handlers, on what they sleep (channel-set.h), and their commands.
  *
  * Threads.  Main opens, resizes, adds and deletes ports, closes.  Handler h alone calls dispatch_wait(d, h), and
- * it alone reads the channels it owns.  A handler sleeps in epoll_wait() on a set of its own and nowhere else, so a
- * message wakes one thread; its set holds its channels and a wakeup descriptor.
+ * it alone reads the channels it owns.  A handler sleeps on its own channels and nowhere else, so a message wakes one thread; others
+ * wake it by a signal (lib/io/sleeper.h).
+ *
+ * Descriptors: each channel is one, and where a handler may have many it has one more, to sleep on.
  *
  * Hand-over of a channel.  Main never takes a channel out of a handler's hands: it puts a command into the handler's
- * queue (RETIRE, MOVE) and wakes it; the handler carries commands out at the top of dispatch_wait(), when it holds
+ * queue (ADOPT, RETIRE, MOVE) and wakes it; the handler carries commands out at the top of dispatch_wait(), when it holds
  * no event of an earlier wait.  So an event never outlives its channel, and a channel has one reader at any time: in
- * MOVE the old owner removes it from its epoll set, then adds it to the new owner's.
+ * MOVE the old owner removes it from its set, then adds it to the new owner's.
  *
  * Losses may be asked for by any thread: dispatch-loss.c says how.
  *
@@ -55,7 +57,9 @@ const char *dispatch_mode_name(enum dpif_dispatch mode); /* "per-cpu dispatch mo
 /* Growing: first dispatch_grow() makes handlers up to N_HANDLERS, then the caller starts their threads, then dispatch_resize() gives
  * them channels.  If that fails they have been taken away again: the caller stops the new threads, and calls dispatch_trim().
  * Shrinking: takes all channels from handlers N_HANDLERS and above: the caller then stops those threads (each
- * drains what it still owns), and calls dispatch_trim(). */
+ * drains what it still owns), and calls dispatch_trim().
+ * Between the end of a thread and dispatch_trim() or dispatch_close() there must be a grace period of RCU: a colleague may be about to
+ * wake it. */
 int dispatch_grow(struct dispatch *d, unsigned int n_handlers);
 int dispatch_resize(struct dispatch *d, unsigned int n_handlers);
 void dispatch_trim(struct dispatch *d);
@@ -81,7 +85,7 @@ void dispatch_port_del(struct dispatch *d, odp_port_t no);
 /* Handler H sleeps until it has work, TIMEOUT_MS at most (-1: for ever).  Fills READY with up to MAX channels that have something
  * to read.  Returns how many; 0 also when it was woken for another reason (look at thread_stopping()). */
 int dispatch_wait(struct dispatch *d, unsigned int h, struct channel *ready[], int max, int timeout_ms);
-/* Wakes handler H out of dispatch_wait().  Any thread. */
+/* Wakes handler H out of dispatch_wait().  Any thread: main, or under RCU. */
 void dispatch_wake(struct dispatch *d, unsigned int h);
 /* Handler H, which ends, waits until it is woken, or TIMEOUT_MS. */
 void dispatch_pause(struct dispatch *d, unsigned int h, int timeout_ms);

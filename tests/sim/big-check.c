@@ -18,6 +18,7 @@
 #include "lib/dpif/channel.h"
 #include "lib/dpif/dispatch-provider.h"
 #include "lib/dpif/dpif-sim.h"
+#include "lib/dpif/session-pool.h"
 #include "lib/io/affinity.h"
 #include "lib/io/placement.h"
 #include "ofproto/engine-private.h"
@@ -176,13 +177,21 @@ void big_check_step(struct big_world *w)
 
 /* ---- Channels and descriptors. ---- */
 
-/* Adds one to IN_SETS[FD] for each descriptor in the set EPOLL_FD, as the kernel has it; and notes in SET[FD] that it was H's. */
-static void read_set(int epoll_fd, unsigned int h, uint8_t in_sets[], uint16_t set[])
+/* Adds one to IN_SETS[FD] for each descriptor on which handler H sleeps, as the kernel has it; and notes in SET[FD] that it was H's. */
+static void read_set(const struct channel_set *s, unsigned int h, uint8_t in_sets[], uint16_t set[])
 {
     char name[64], line[256];
     unsigned int fd;
 
-    snprintf(name, sizeof name, "/proc/self/fdinfo/%d", epoll_fd);
+    for (size_t i = 0; i < s->n; i++) {
+        assert_int_equal(s->fds[i].fd, s->few[i]->fd);
+        in_sets[s->fds[i].fd]++;
+        set[s->fds[i].fd] = h;
+    }
+    if (s->epoll_fd < 0) {
+        return;
+    }
+    snprintf(name, sizeof name, "/proc/self/fdinfo/%d", s->epoll_fd);
     FILE *f = fopen(name, "re");
     assert_non_null(f);
     while (fgets(line, sizeof line, f)) {
@@ -202,7 +211,7 @@ void big_check_owners(struct big_world *w, bool settled)
     uint16_t *set = xcalloc(MAX_FDS, sizeof *set);
 
     for (unsigned int h = 0; h < d->n_made; h++) {
-        read_set(d->handlers[h]->epoll_fd, h, in_sets, set);
+        read_set(&d->handlers[h]->set, h, in_sets, set);
         assert_true(!settled || !d->handlers[h]->n_retiring);
     }
     for (size_t i = 0; i < d->n_channels; i++) {
@@ -215,20 +224,25 @@ void big_check_owners(struct big_world *w, bool settled)
     free(set);
 }
 
-/* The daemon's descriptors for PORTS ports: a channel a port, or a handler; and a handler's epoll set and wakeup.  The simulation
- * adds the other end of each channel, and sessions have none; on the kernel each is a socket. */
-static void check_fds(const struct big_world *w)
+/* What the engine has beside channels, what handlers sleep on, and the pools of sessions: main's session, port events, a socket for dumps,
+ * and what wakes the revalidators. */
+#define ENGINE_FDS 4
+#define REVALIDATOR_SESSIONS 4
+
+size_t big_check_fds(const struct big_world *w)
 {
     const struct engine *e = w->engine;
-    size_t n_channels = e->dispatch->n_channels;
-    size_t n = count_fds() - w->n_fds_before - n_channels, n_ports = 0;
+    size_t n_channels = e->dispatch->n_channels, n_ports = 0;
+    size_t n = count_fds() - w->n_fds_before - sim_n_kernel_fds();
 
     for (unsigned int i = 0; i < w->n_ports; i++) {
         n_ports += !odp_port_eq(w->ports[i].no, ODPP_NONE);
     }
     bool per_port = dispatch_mode(e->dispatch) == DPIF_DISPATCH_PER_PORT;
     assert_int_equal(n_channels, per_port ? n_ports + 1 : e->n_handlers);
-    assert_true(n <= n_channels + 2 * e->n_handlers + 16);
+    assert_int_equal(n, n_channels + (per_port ? e->n_handlers : 0) + MIN(e->n_handlers, SESSION_POOL_MAX)
+                            + MIN(revalidators_n(e->revalidators), REVALIDATOR_SESSIONS) + ENGINE_FDS);
+    return n;
 }
 
 /* What the kernel was told last. */
@@ -367,7 +381,7 @@ void big_check_at_rest(struct big_world *w)
     check_packets(w);
     check_ports(w);
     check_losses(w);
-    check_fds(w);
+    big_check_fds(w);
     big_check_owners(w, true);
     struct dpif_stats dp;
     assert_int_equal(dpif_get_stats(e->session, &dp), 0);

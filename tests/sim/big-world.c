@@ -53,8 +53,8 @@ unsigned int big_ports_possible(unsigned int wanted)
     struct rlimit limit;
 
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    /* A channel is two descriptors in the simulation: the kernel's end is one. */
-    rlim_t need = 2 * wanted + 6 * BIG_N_CPUS + 64; /* Handlers of two modes, when it changes. */
+    /* A channel is two descriptors in the simulation: the kernel's end is one.  And when the mode changes there are those of both. */
+    rlim_t need = 2 * wanted + 3 * BIG_N_CPUS + 2 * 64;
     limit.rlim_cur = limit.rlim_max == RLIM_INFINITY ? MAX(limit.rlim_cur, need) : limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);

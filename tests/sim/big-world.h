@@ -24,6 +24,9 @@
 struct channel;
 struct mac_table;
 
+/* Descriptors that the daemon has beside the engine's, at most; doc/dispatch.md counts them. */
+#define BIG_FDS_BESIDE 38
+
 #define BIG_MAX_PORTS 10000
 #define BIG_NO_PORT UINT16_MAX
 #define BIG_MAX_LOCALS 4 /* Ports of a VLAN. */
@@ -148,8 +151,11 @@ void big_check_step(struct big_world *w);
 void big_tally(struct big_world *w, unsigned int h);
 /* Comes to rest and holds everything against everything. */
 void big_check_at_rest(struct big_world *w);
-/* Each channel is in the epoll set of its reader and in no other; SETTLED: its reader is its owner. */
+/* Each channel is in the set of its reader and in no other; SETTLED: its reader is its owner. */
 void big_check_owners(struct big_world *w, bool settled);
+/* The engine's descriptors are exactly those that it is to have: a channel a port and one for what comes up otherwise, and what a handler
+ * sleeps on; or a channel a handler; and what does not depend on either.  Returns how many, as they would be on the kernel. */
+size_t big_check_fds(const struct big_world *w);
 /* The kernel knows, for every number that a CPU can have, the channel of the handler that placement says. */
 void big_check_pids(struct big_world *w);
 void big_complain(struct big_world *w, uint32_t packet, const char *what);

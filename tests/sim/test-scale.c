@@ -323,13 +323,22 @@ static void placement_is_even_on_every_such_machine(void **state)
 
 /* ---- What it costs. ---- */
 
-/* Handlers that would be woken now: those whose epoll set has something.  *RET_FIRST: the first. */
+static bool would_wake(const struct dispatch_handler *h)
+{
+    struct pollfd epoll = { .fd = h->set.epoll_fd, .events = POLLIN };
+
+    if (sleeper_is_woken(&h->sleeper)) {
+        return true;
+    }
+    return h->set.epoll_fd >= 0 ? poll(&epoll, 1, 0) > 0 : poll(h->set.fds, h->set.n, 0) > 0;
+}
+
+/* Handlers that would be woken now.  *RET_FIRST: the first. */
 static unsigned int n_ready(const struct big_world *w, unsigned int *ret_first)
 {
     unsigned int n = 0;
     for (unsigned int h = w->engine->n_handlers; h-- > 0;) {
-        struct pollfd pfd = { .fd = w->engine->dispatch->handlers[h]->epoll_fd, .events = POLLIN };
-        if (poll(&pfd, 1, 0) > 0) {
+        if (would_wake(w->engine->dispatch->handlers[h])) {
             *ret_first = h;
             n++;
         }
@@ -345,14 +354,14 @@ static uint64_t counted(const char *name)
 }
 
 struct cost {
-    uint64_t wakeups, idle_wakeups, passes, batches, drains, receives, epoll_waits, most_woken;
+    uint64_t wakeups, idle_wakeups, passes, batches, drains, receives, waits, most_woken;
 };
 
 /* What 500 upcalls of one port, each after the other, take of a network of N_PORTS. */
 static struct cost cost_of_one_port(unsigned int n_ports, enum dispatch_wish mode)
 {
     struct big_world *w = big_create(1, n_ports, mode, 0);
-    struct cost c = { .receives = counted("channel_recv"), .epoll_waits = counted("dispatch_epoll_wait") };
+    struct cost c = { .receives = counted("channel_recv"), .waits = counted("dispatch_wait") };
     struct handler_stats sum = { 0 };
     struct xbridge *br = w->engine->fc.config->bridges[0];
     size_t n_bundles = br->n_bundles;
@@ -370,7 +379,7 @@ static struct cost cost_of_one_port(unsigned int n_ports, enum dispatch_wish mod
     }
     br->n_bundles = n_bundles;
     c.receives = counted("channel_recv") - c.receives;
-    c.epoll_waits = counted("dispatch_epoll_wait") - c.epoll_waits;
+    c.waits = counted("dispatch_wait") - c.waits;
     for (h = 0; h < w->engine->n_handlers; h++) {
         struct handler_stats s;
         handler_get_stats(w->engine->handlers[h], &s);
@@ -398,7 +407,7 @@ static void an_upcall_takes_the_same_steps_however_many_ports_there_are(void **s
         assert_int_equal(many.idle_wakeups, 0);
         assert_int_equal(many.drains, 500);
         assert_int_equal(many.receives, 500);
-        assert_int_equal(many.epoll_waits, 500);
+        assert_int_equal(many.waits, 500);
     }
     big_machine_end();
 }
@@ -426,6 +435,29 @@ static void quiet_ports_wake_nobody(void **state)
             assert_int_equal(s.drains + s.batches + s.upcalls.received, 0);
         }
         assert_int_equal(counted("channel_recv"), receives);
+        big_check_at_rest(w);
+        big_destroy(w);
+    }
+    big_machine_end();
+}
+
+/* D9.  With all threads of such a machine: the handlers as ever, the revalidators as the daemon has them. */
+static void descriptors_are_as_many_as_ports_and_cpus_and_64(void **state)
+{
+    for (unsigned int m = 0; m < ARRAY_SIZE(modes); m++) {
+        big_machine_begin(1, BIG_N_CPUS);
+        struct big_world *w = big_create(1, size_in(modes[m]), modes[m], 0);
+        struct engine *e = w->engine;
+
+        assert_int_equal(e->n_handlers, BIG_N_CPUS);
+        assert_int_equal(revalidators_resize(e->revalidators, engine_wanted_revalidators(&e->settings)), 0);
+        assert_int_equal(revalidators_n(e->revalidators), BIG_N_CPUS / 4 + 1);
+        size_t n = big_check_fds(w);
+        size_t most = BIG_N_CPUS + 64 + (modes[m] == DISPATCH_PER_PORT ? w->n_ports : 0);
+        print_message("    %s: %zu descriptors, and %u of the daemon beside the engine; promised are %zu\n",
+                      dispatch_mode_name(dispatch_mode(e->dispatch)), n, BIG_FDS_BESIDE, most);
+        assert_true(n + BIG_FDS_BESIDE <= most);
+        assert_int_equal(revalidators_resize(e->revalidators, 0), 0);
         big_check_at_rest(w);
         big_destroy(w);
     }
@@ -473,6 +505,7 @@ int main(void)
         cmocka_unit_test(cpus_that_come_later_find_a_handler_before_anybody_has_heard_of_them),
         cmocka_unit_test(an_upcall_takes_the_same_steps_however_many_ports_there_are),
         cmocka_unit_test(quiet_ports_wake_nobody),
+        cmocka_unit_test(descriptors_are_as_many_as_ports_and_cpus_and_64),
         cmocka_unit_test(ports_with_equal_loads_give_handlers_equal_loads),
         cmocka_unit_test(late_upcalls_are_not_counted_to_the_next_port_of_their_number),
         cmocka_unit_test(small_worlds_keep_their_promises_while_everything_changes),

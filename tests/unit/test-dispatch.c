@@ -16,11 +16,13 @@
 
 #include <cmocka.h>
 
+#include "lib/base/rcu.h"
 #include "lib/base/util.h"
 #include "lib/dpif/channel.h"
 #include "lib/dpif/dispatch-provider.h"
 #include "lib/dpif/dispatch.h"
 #include "lib/dpif/rcvbuf-budget.h"
+#include "lib/io/thread.h"
 #include "tests/unit/dpif-sim-kit.h"
 
 #define MAX_FDS 8192
@@ -288,11 +290,13 @@ static void *asker_main(void *n_asked)
 
 static void *handler_main(void *h)
 {
+    rcu_register_thread(); /* It hands channels over. */
     while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
         run_handler((uintptr_t) h);
         poll(NULL, 0, 1);
     }
     run_handler((uintptr_t) h);
+    rcu_unregister_thread();
     return NULL;
 }
 
@@ -420,5 +424,8 @@ int main(void)
         T(queues_of_many_ports_are_opened_with_their_share),
         T(channels_are_dealt_out_evenly),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    thread_main_init();
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    thread_main_uninit();
+    return failed;
 }
