@@ -39,7 +39,7 @@
 
 LOG_MODULE(unixctl);
 
-#define MAX_CONNS  48
+#define MAX_CONNS  16   /* Of the daemon's descriptors that do not depend on ports and CPUs (doc/dispatch.md), a quarter. */
 #define IDLE_MSEC  1000 /* After which a connection makes room for one that waits. */
 #define FLUSH_MSEC 1000 /* Given to clients to read their answers when the server stops. */
 
