@@ -35,6 +35,8 @@ check_PROGRAMS += \
 	tests/unit/test-ofp-rconn \
 	tests/unit/test-ofp-msg \
 	tests/unit/test-ofp-msg-reply \
+	tests/unit/test-ofp-field \
+	tests/unit/test-ofp-match \
 	tests/unit/test-ovsdb \
 	tests/unit/test-ovsdb-row \
 	tests/unit/test-packet \
@@ -69,6 +71,7 @@ check_PROGRAMS += \
 	tests/system/test-dpif-kernel
 tests_unit_test_classifier_SOURCES = tests/unit/test-classifier.c tests/unit/classifier-kit.h
 tests_unit_test_classifier_random_SOURCES = tests/unit/test-classifier-random.c tests/unit/classifier-kit.h
+tests_unit_test_ofp_match_CPPFLAGS = $(AM_CPPFLAGS) -DSRCDIR='"$(srcdir)"'
 tests_unit_test_dispatch_SOURCES = tests/unit/test-dispatch.c tests/unit/dpif-sim-kit.h
 tests_unit_test_dispatch_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dpif_channel_open,--wrap=dpif_channel_set_rcvbuf \
 	-Wl,--wrap=dpif_channel_drops
@@ -136,6 +139,7 @@ SYSTEM_AT = \
 	tests/system/dispatch-misuse.at \
 	tests/system/churn.at \
 	tests/system/ovs-ctl.at
+EXTRA_DIST += tests/ofp/make-match-data tests/ofp/match.in tests/ofp/match.data
 EXTRA_DIST += $(SYSTEM_AT) tests/system/harness.sh tests/system/run tests/system/valgrind.supp
 CLEANFILES += tests/system/testsuite tests/system/package.m4
 AUTOM4TE = autom4te

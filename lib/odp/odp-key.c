@@ -539,6 +539,8 @@ static void mask_implied(const struct flow *flow, struct flow *mask)
         }
     }
     mask->is_l3 = 0xff;
+    /* Which kind of tuple a packet has follows from its Ethernet type. */
+    mask->ct_orig_is_ipv6 = mask->eth_type ? 0xff : mask->ct_orig_is_ipv6;
 }
 
 enum odp_key_fit odp_mask_to_flow(const struct nlattr *mask, size_t len, const struct flow *flow,

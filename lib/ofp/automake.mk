@@ -22,3 +22,12 @@ lib_libsluice_a_SOURCES += \
 	lib/ofp/ofp-msg-session.c lib/ofp/ofp-msg-session.h \
 	lib/ofp/ofp-msg-table.c lib/ofp/ofp-msg-table.h \
 	lib/ofp/ofp-msg.c lib/ofp/ofp-msg.h
+	lib/ofp/ofp-field-text.c \
+	lib/ofp/ofp-header.c \
+	lib/ofp/ofp-match.h \
+	lib/ofp/ofp-match-get.c \
+	lib/ofp/ofp-match-print.c \
+	lib/ofp/ofp-match-put.c \
+	lib/ofp/ofp-match-scan.c \
+	lib/ofp/ofp-match10.c \
+	lib/ofp/ofp-subfield.c

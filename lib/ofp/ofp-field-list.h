@@ -55,12 +55,12 @@
       HOST(pkt_mark, 0), H(NXM_NX, PKT_MARK, 33, 10), NONE, NONE)                                                    \
     X(DP_HASH, "dp_hash", NULL, 4, 32, MASKABLE, RO, NONE, HEX,                                                      \
       HOST(dp_hash, 0), H(NXM_NX, DP_HASH, 35, 10), NONE, NONE)                                                      \
-    X(RECIRC_ID, "recirc_id", NULL, 4, 32, EXACT, RO, NONE, DECIMAL,                                                 \
+    X(RECIRC_ID, "recirc_id", NULL, 4, 32, EXACT, RO, NONE, HEX,                                                     \
       HOST(recirc_id, 0), H(NXM_NX, RECIRC_ID, 36, 10), NONE, NONE)                                                  \
     /* Connection tracking. */                                                                                       \
     X(CT_STATE, "ct_state", NULL, 4, 32, MASKABLE, RO, NONE, CT_STATE,                                               \
       HOST(ct_state, 0), H(NXM_NX, CT_STATE, 105, 10), NONE, NONE)                                                   \
-    X(CT_ZONE, "ct_zone", NULL, 2, 16, EXACT, RO, NONE, HEX,                                                         \
+    X(CT_ZONE, "ct_zone", NULL, 2, 16, EXACT, RO, NONE, DECIMAL,                                                     \
       HOST(ct_zone, 0), H(NXM_NX, CT_ZONE, 106, 10), NONE, NONE)                                                     \
     X(CT_MARK, "ct_mark", NULL, 4, 32, MASKABLE, RW, NONE, HEX,                                                      \
       HOST(ct_mark, 0), H(NXM_NX, CT_MARK, 107, 10), NONE, NONE)                                                     \
@@ -68,13 +68,13 @@
       HOST(ct_label, 0), H(NXM_NX, CT_LABEL, 108, 10), NONE, NONE)                                                   \
     X(CT_NW_PROTO, "ct_nw_proto", NULL, 1, 8, EXACT, RO, CT, DECIMAL,                                                \
       AT(ct_orig_proto, 0), H(NXM_NX, CT_NW_PROTO, 119, 10), NONE, NONE)                                             \
-    X(CT_NW_SRC, "ct_nw_src", NULL, 4, 32, MASKABLE, RO, CT4, IPV4,                                                  \
+    X(CT_NW_SRC, "ct_nw_src", NULL, 4, 32, MASKABLE, RO, CT, IPV4,                                                  \
       AT(ct_orig_src.v4, 0), H(NXM_NX, CT_NW_SRC, 120, 10), NONE, NONE)                                              \
-    X(CT_NW_DST, "ct_nw_dst", NULL, 4, 32, MASKABLE, RO, CT4, IPV4,                                                  \
+    X(CT_NW_DST, "ct_nw_dst", NULL, 4, 32, MASKABLE, RO, CT, IPV4,                                                  \
       AT(ct_orig_dst.v4, 0), H(NXM_NX, CT_NW_DST, 121, 10), NONE, NONE)                                              \
-    X(CT_IPV6_SRC, "ct_ipv6_src", NULL, 16, 128, MASKABLE, RO, CT6, IPV6,                                            \
+    X(CT_IPV6_SRC, "ct_ipv6_src", NULL, 16, 128, MASKABLE, RO, CT, IPV6,                                            \
       AT(ct_orig_src.v6, 0), H(NXM_NX, CT_IPV6_SRC, 122, 10), NONE, NONE)                                            \
-    X(CT_IPV6_DST, "ct_ipv6_dst", NULL, 16, 128, MASKABLE, RO, CT6, IPV6,                                            \
+    X(CT_IPV6_DST, "ct_ipv6_dst", NULL, 16, 128, MASKABLE, RO, CT, IPV6,                                            \
       AT(ct_orig_dst.v6, 0), H(NXM_NX, CT_IPV6_DST, 123, 10), NONE, NONE)                                            \
     X(CT_TP_SRC, "ct_tp_src", NULL, 2, 16, MASKABLE, RO, CT, DECIMAL,                                                \
       AT(ct_orig_tp_src, 0), H(NXM_NX, CT_TP_SRC, 124, 10), NONE, NONE)                                              \
@@ -174,15 +174,15 @@
       AT(ipv6_dst, 0), H(NXM_NX, IPV6_DST, 20, 10), H(OXM_OF, IPV6_DST, 27, 12), NONE)                               \
     X(IPV6_LABEL, "ipv6_label", NULL, 4, 20, MASKABLE, RW, IPV6, HEX,                                                \
       AT(ipv6_label, 0), H(NXM_NX, IPV6_LABEL, 27, 10), H(OXM_OF, IPV6_FLABEL, 28, 12), NONE)                        \
-    X(IP_PROTO, "nw_proto", "ip_proto", 1, 8, EXACT, RO, IP, DECIMAL,                                                \
+    X(NW_PROTO, "nw_proto", "ip_proto", 1, 8, EXACT, RO, IP, DECIMAL,                                                \
       AT(ip_proto, 0), H(NXM_OF, IP_PROTO, 6, 10), H(OXM_OF, IP_PROTO, 10, 12), NONE)                                \
-    X(IP_TOS, "nw_tos", NULL, 1, 8, EXACT, RW, IP, DECIMAL,                                                          \
+    X(NW_TOS, "nw_tos", NULL, 1, 8, EXACT, RW, IP, DECIMAL,                                                          \
       AT(ip_tos, 0), H(NXM_OF, IP_TOS, 5, 10), NONE, NONE)                                                           \
     X(IP_DSCP, "ip_dscp", NULL, 1, 6, EXACT, RW, IP, DECIMAL,                                                        \
       AT(ip_tos, 2), NONE, H(OXM_OF, IP_DSCP, 8, 12), NONE)                                                          \
-    X(IP_ECN, "nw_ecn", "ip_ecn", 1, 2, EXACT, RW, IP, DECIMAL,                                                      \
+    X(NW_ECN, "nw_ecn", "ip_ecn", 1, 2, EXACT, RW, IP, DECIMAL,                                                      \
       AT(ip_tos, 0), H(NXM_NX, IP_ECN, 28, 10), H(OXM_OF, IP_ECN, 9, 12), NONE)                                      \
-    X(IP_TTL, "nw_ttl", NULL, 1, 8, EXACT, RW, IP, DECIMAL,                                                          \
+    X(NW_TTL, "nw_ttl", NULL, 1, 8, EXACT, RW, IP, DECIMAL,                                                          \
       AT(ip_ttl, 0), H(NXM_NX, IP_TTL, 29, 10), NONE, NONE)                                                          \
     X(IP_FRAG, "ip_frag", "nw_frag", 1, 2, MASKABLE, RO, IP, FRAG,                                                   \
       AT(ip_frag, 0), H(NXM_NX, IP_FRAG, 26, 10), NONE, NONE)                                                        \

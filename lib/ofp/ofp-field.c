@@ -10,7 +10,7 @@
 #include <assert.h>
 #include <linux/openvswitch.h>
 #include <netinet/in.h>
-#include <strings.h>
+#include <string.h>
 
 #include "lib/base/compiler.h"
 
@@ -56,7 +56,7 @@ const struct ofp_field *ofp_field(enum ofp_field_id id) { return &fields[id]; }
 
 static bool name_is(const char *have, const char *name, size_t len)
 {
-    return have && !strncasecmp(have, name, len) && !have[len];
+    return have && !strncmp(have, name, len) && !have[len];
 }
 
 const struct ofp_field *ofp_field_by_name(const char *name, size_t len)
@@ -118,8 +118,11 @@ static uint64_t wire_bits(const struct ofp_field *f)
     if (f->id == OFP_FIELD_VLAN_VID) {
         return VLAN_VID_MASK | VLAN_CFI; /* Bit 12 says that there is a tag, but is no part of the field. */
     }
-    if (f->id == OFP_FIELD_IP_TOS) {
+    if (f->id == OFP_FIELD_NW_TOS) {
         return 0xfc; /* The two bits below are the ECN field. */
+    }
+    if (f->id == OFP_FIELD_CT_STATE) {
+        return 0xff; /* What there is today. */
     }
     return f->n_bits < 64 ? (UINT64_C(1) << f->n_bits) - 1 : UINT64_MAX;
 }
@@ -267,6 +270,18 @@ void ofp_field_get_mask(const struct ofp_field *f, const struct match *match, un
     }
 }
 
+/* Sets those BITS of the bytes at P to VALUE's. */
+static void set_wide(const struct ofp_place *p, const union ofp_value *value, const union ofp_value *bits, struct match *match)
+{
+    uint8_t *v = (uint8_t *) &match->flow + p->ofs, *m = (uint8_t *) &match->mask + p->ofs;
+
+    for (size_t i = 0; i < p->size; i++) {
+        size_t j = is_reversed(p) ? p->size - 1 - i : i;
+        v[i] = (v[i] & ~bits->b[j]) | value->b[j];
+        m[i] |= bits->b[j];
+    }
+}
+
 void ofp_field_set_match(const struct ofp_field *f, const union ofp_value *value, const union ofp_value *mask, struct match *match)
 {
     union ofp_value bits, masked;
@@ -276,6 +291,13 @@ void ofp_field_set_match(const struct ofp_field *f, const union ofp_value *value
         bits.b[i] &= mask ? mask->b[i] : 0xff;
         masked.b[i] = value->b[i] & bits.b[i];
     }
+    if (f->prereq == OFP_PREREQ_ETHERNET || f->prereq == OFP_PREREQ_VLAN) {
+        match->mask.is_l3 = 0xff;
+    }
+    if (f->id >= OFP_FIELD_CT_NW_SRC && f->id <= OFP_FIELD_CT_IPV6_DST) {
+        match->flow.ct_orig_is_ipv6 = f->n_bytes == 16;
+        match->mask.ct_orig_is_ipv6 = 0xff;
+    }
     if (f->place.kind == OFP_PLACE_PACKET_TYPE) {
         set_packet_type(&match->flow, ofp_value_get_u64(value, f->n_bytes));
         match->mask.is_l3 = 0xff;
@@ -283,12 +305,7 @@ void ofp_field_set_match(const struct ofp_field *f, const union ofp_value *value
         return;
     }
     if (f->n_bytes > 8) {
-        uint8_t *v = (uint8_t *) &match->flow + f->place.ofs, *m = (uint8_t *) &match->mask + f->place.ofs;
-        for (size_t i = 0; i < f->place.size; i++) {
-            size_t j = is_reversed(&f->place) ? f->place.size - 1 - i : i;
-            v[i] = (v[i] & ~bits.b[j]) | masked.b[j];
-            m[i] |= bits.b[j];
-        }
+        set_wide(&f->place, &masked, &bits, match);
         return;
     }
     uint64_t b = ofp_value_get_u64(&bits, f->n_bytes);
@@ -357,12 +374,12 @@ static bool is_nd(const struct flow *flow, struct flow *mask, bool solicit, bool
     return !flow->tp_dst && ((solicit && flow->tp_src == htons(135)) || (advert && flow->tp_src == htons(136)));
 }
 
-static bool is_tracked(const struct flow *flow, struct flow *mask)
+#define CT_STATE_KNOWN (OVS_CS_F_NEW | OVS_CS_F_ESTABLISHED | OVS_CS_F_RELATED | OVS_CS_F_REPLY_DIR)
+
+/* Is the packet of a connection that is known?  STATE's bits count where KNOWN has them. */
+static bool is_ct_valid(uint32_t state, uint32_t known)
 {
-    if (mask) {
-        mask->ct_state |= OVS_CS_F_TRACKED;
-    }
-    return flow->ct_state & OVS_CS_F_TRACKED;
+    return (state & CT_STATE_KNOWN) || ((state & OVS_CS_F_TRACKED) && (known & OVS_CS_F_INVALID) && !(state & OVS_CS_F_INVALID));
 }
 
 static bool is_tagged(const struct flow *flow, struct flow *mask)
@@ -378,7 +395,7 @@ bool ofp_field_prereqs_ok(const struct ofp_field *f, const struct flow *flow, st
 {
     uint16_t type = ntohs(flow->eth_type);
 
-    if (f->prereq > OFP_PREREQ_VLAN) {
+    if (f->prereq >= OFP_PREREQ_MPLS) {
         LOOK_AT(eth_type);
     }
     switch (f->prereq) {
@@ -390,11 +407,8 @@ bool ofp_field_prereqs_ok(const struct ofp_field *f, const struct flow *flow, st
     case OFP_PREREQ_VLAN:
         return is_tagged(flow, mask);
     case OFP_PREREQ_CT:
-        return is_ip(flow) && is_tracked(flow, mask);
-    case OFP_PREREQ_CT4:
-        return type == ETH_TYPE_IPV4 && is_tracked(flow, mask);
-    case OFP_PREREQ_CT6:
-        return type == ETH_TYPE_IPV6 && is_tracked(flow, mask);
+        LOOK_AT(ct_state);
+        return is_ct_valid(flow->ct_state, UINT32_MAX);
     case OFP_PREREQ_MPLS:
         return type == ETH_TYPE_MPLS || type == ETH_TYPE_MPLS_MC;
     case OFP_PREREQ_IPV4:
@@ -425,6 +439,15 @@ bool ofp_field_prereqs_ok(const struct ofp_field *f, const struct flow *flow, st
         return is_nd(flow, mask, false, true);
     }
     return false;
+}
+
+bool ofp_field_match_prereqs_ok(const struct ofp_field *f, const struct match *match)
+{
+    if (f->prereq == OFP_PREREQ_CT) {
+        return is_ct_valid(match->flow.ct_state, match->mask.ct_state);
+    }
+    /* For the rest zero, which the flow has where the match does not look, is never what is required. */
+    return ofp_field_prereqs_ok(f, &match->flow, NULL);
 }
 
 bool ofp_field_value_ok(const struct ofp_field *f, const union ofp_value *value)

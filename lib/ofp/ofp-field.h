@@ -41,14 +41,12 @@ enum ofp_format {
     OFP_FORMAT_PACKET_TYPE,
 };
 
-/* What a packet (or a match) must be for a field to exist in it; after VLAN those that look at the Ethernet type. */
+/* What a packet (or a match) must be for a field to exist in it; from MPLS on those that look at the Ethernet type. */
 enum ofp_prereq {
     OFP_PREREQ_NONE,
     OFP_PREREQ_ETHERNET,
     OFP_PREREQ_VLAN,
     OFP_PREREQ_CT,
-    OFP_PREREQ_CT4,
-    OFP_PREREQ_CT6,
     OFP_PREREQ_MPLS,
     OFP_PREREQ_IPV4,
     OFP_PREREQ_IPV6,
@@ -65,10 +63,6 @@ enum ofp_prereq {
     OFP_PREREQ_ND_ADVERT,
 };
 
-/* Bits of ip_frag, in flows as on the wire. */
-#define OFP_FRAG_ANY FLOW_FRAG_ANY
-#define OFP_FRAG_LATER FLOW_FRAG_LATER
-
 /* Classes of headers. */
 enum {
     OFP_CLASS_NXM_OF = 0x0000,
@@ -77,7 +71,7 @@ enum {
     OFP_CLASS_OXM_OF_PKT = 0x8001, /* Packet registers. */
     OFP_CLASS_EXPERIMENTER = 0xffff,
 };
-#define OFP_EXPERIMENTER_ONF ONF_VENDOR_ID /* 16 bits follow it in a header of OpenFlow 1.3's TCP flags; see ofp-header.c. */
+#define OFP_EXPERIMENTER_ONF ONF_VENDOR_ID
 #define OFP_EXPERIMENTER_NSH 0x005ad650
 
 /* How the wire names a field.  'name' is NULL if it does not in this way. */
@@ -110,7 +104,7 @@ struct ofp_field {
 };
 
 const struct ofp_field *ofp_field(enum ofp_field_id id);
-/* By name, alias, or the name of one of its headers (the LEN bytes at NAME); NULL if there is none. */
+/* By name, alias, or the name of one of its headers (the LEN bytes at NAME; case counts); NULL if there is none. */
 const struct ofp_field *ofp_field_by_name(const char *name, size_t len);
 /* NULL if there is none.  EXPERIMENTER counts in its class only. */
 const struct ofp_field *ofp_field_by_header(uint16_t class, uint8_t number, uint32_t experimenter);
@@ -124,7 +118,7 @@ void ofp_field_get(const struct ofp_field *field, const struct flow *flow, union
 void ofp_field_set(const struct ofp_field *field, const union ofp_value *value, struct flow *flow);
 /* Of the bits of FIELD, those that MATCH looks at. */
 void ofp_field_get_mask(const struct ofp_field *field, const struct match *match, union ofp_value *ret_mask);
-/* Makes MATCH look at those bits of FIELD that are in MASK (NULL: at all), for those of VALUE.  Others of its bits stay. */
+/* Makes MATCH look at that packets are of Ethernet if FIELD is in those only, and at those bits of FIELD that are in MASK (NULL: at all), for those of VALUE.  Others of its bits stay. */
 void ofp_field_set_match(const struct ofp_field *field, const union ofp_value *value, const union ofp_value *mask, struct match *match);
 /* Adds all of FIELD to MASK: for who has looked at it. */
 void ofp_field_unwildcard(const struct ofp_field *field, const struct flow *flow, struct flow *mask);
@@ -134,9 +128,11 @@ bool ofp_value_is_zero(const union ofp_value *v, size_t n_bytes);
 uint64_t ofp_value_get_u64(const union ofp_value *v, size_t n_bytes); /* The low 64 bits. */
 void ofp_value_put_u64(union ofp_value *v, size_t n_bytes, uint64_t number);
 
-/* Does FLOW have FIELD?  For a match: does its 'flow' say so.  MASK, unless NULL, gets what was looked at. */
+/* Does FLOW have FIELD?  MASK, unless NULL, gets what was looked at. */
 bool ofp_field_prereqs_ok(const struct ofp_field *field, const struct flow *flow, struct flow *mask);
-/* Is VALUE one that FIELD can have?  (No bits beyond n_bits; a port below OFPP_MAX or reserved; DSCP's low bits zero...) */
+/* Has every packet of MATCH, as far as it says, FIELD? */
+bool ofp_field_match_prereqs_ok(const struct ofp_field *field, const struct match *match);
+/* Is VALUE one that FIELD can have?  (No bits beyond n_bits; a port that exists in 16 bits; the lower bits of nw_tos zero...) */
 bool ofp_field_value_ok(const struct ofp_field *field, const union ofp_value *value);
 
 /* ---- Text. ---- */
@@ -170,7 +166,7 @@ void ofp_subfield_get(const struct ofp_subfield *sf, const struct flow *flow, un
 /* Reads "FIELD[A..B]", "FIELD[A]", "FIELD[]" or "FIELD".  Returns NULL, or what is wrong, to be freed by the caller. */
 char *ofp_subfield_scan(const char *text, struct ofp_subfield *ret_sf);
 void ofp_subfield_print(FILE *out, const struct ofp_subfield *sf);
-/* Is SF inside its field, with at least one bit?  For what comes from the wire: OFPBAC_BAD_SET_LEN or _ARGUMENT. */
+/* Is SF inside its field, with at least one bit?  For what comes from the wire: OFPBAC_BAD_ARGUMENT. */
 enum ofp_error ofp_subfield_check(const struct ofp_subfield *sf);
 
 /* ---- Headers on the wire (ofp-header.c). ---- */
