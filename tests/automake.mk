@@ -7,7 +7,9 @@ check_PROGRAMS += \
 	tests/unit/test-attrbuf \
 	tests/unit/test-cell \
 	tests/unit/test-classifier \
+	tests/unit/test-classifier-race \
 	tests/unit/test-classifier-random \
+	tests/unit/test-classifier-scale \
 	tests/unit/test-counter \
 	tests/unit/test-daemon \
 	tests/unit/test-dispatch-cpu \
@@ -70,6 +72,8 @@ check_PROGRAMS += \
 	tests/sim/test-scale \
 	tests/system/test-dpif-kernel
 tests_unit_test_classifier_SOURCES = tests/unit/test-classifier.c tests/unit/classifier-kit.h
+tests_unit_test_classifier_race_SOURCES = tests/unit/test-classifier-race.c tests/unit/classifier-kit.h
+tests_unit_test_classifier_scale_SOURCES = tests/unit/test-classifier-scale.c tests/unit/classifier-kit.h
 tests_unit_test_classifier_random_SOURCES = tests/unit/test-classifier-random.c tests/unit/classifier-kit.h
 tests_unit_test_ofp_match_CPPFLAGS = $(AM_CPPFLAGS) -DSRCDIR='"$(srcdir)"'
 tests_unit_test_dispatch_SOURCES = tests/unit/test-dispatch.c tests/unit/dpif-sim-kit.h
