@@ -160,8 +160,8 @@ static bool for_each_list(const struct query *q, const struct cls_subtable *st,
     const struct cls_slots *heads = rcu_dereference(st->heads);
     const struct cls_match *m;
     struct common c;
-    bool scan;
-    uint32_t hash;
+    bool scan = true;
+    uint32_t hash = 0;
 
     if (!may_have(q, st, &scan, &hash)) {
         return true;
