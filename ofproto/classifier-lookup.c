@@ -203,15 +203,11 @@ static const struct cls_match *search_conj_id(struct lookup *l, uint32_t id)
 {
     const struct flow *flow = l->flow;
     struct flow with_id = *flow;
-    be32 conj_id_mask = l->mask ? l->mask->conj_id : 0;
 
     with_id.conj_id = __builtin_bswap32(id);
     l->flow = &with_id;
     const struct cls_match *m = search(l, false);
     l->flow = flow;
-    if (l->mask) {
-        l->mask->conj_id = conj_id_mask; /* The id follows from the other fields. */
-    }
     return m;
 }
 

@@ -323,6 +323,9 @@ static void a_conjunction_is_met_when_all_its_clauses_are(void **state)
     assert_ptr_equal(kit_lookup(cls, 0, &flow, NULL), r);
     struct trule *same = add(cls, &m, 10, 0);
     assert_ptr_equal(kit_lookup(cls, 0, &flow, NULL), same);
+    EXACT(&m, conj_id, __builtin_bswap32(1234));
+    add(cls, &m, 20, 0); /* Nor is it the id's rule whose priority counts. */
+    assert_ptr_equal(kit_lookup(cls, 0, &flow, NULL), same);
     finish(cls, 0);
 }
 
