@@ -4,6 +4,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <event2/buffer.h>
 #include <sys/socket.h>
 
 #include "lib/io/stream.h"
@@ -14,6 +15,7 @@
 
 struct fixture {
     struct ofp_conn *c;
+    struct stream *s; /* Of C. */
     int peer;
     uint8_t in[1 << 17]; /* What the peer has received and not looked at. */
     size_t in_len;
@@ -23,7 +25,7 @@ struct fixture {
     size_t last_len;
     int error;
     char why[256];
-    bool destroy_on_message, hold_on_message, end_on_message;
+    bool destroy_on_message, hold_on_message, release_on_message, end_on_message;
     size_t answer; /* Bytes of the answer to each message. */
 
     unsigned int n_snooped[2];
@@ -57,6 +59,11 @@ static void on_message(struct ofp_conn *c, const void *msg, size_t len, void *f_
     if (f->hold_on_message) {
         ofp_conn_hold(c);
     }
+    if (f->release_on_message) {
+        unsigned int n = f->n_messages;
+        ofp_conn_release(c);
+        assert_int_equal(f->n_messages, n); /* One at a time. */
+    }
     if (f->end_on_message) {
         ofp_conn_end(c, -ECANCELED, "enough");
     }
@@ -84,12 +91,11 @@ static struct fixture *make(struct ofp_conn_config config)
 {
     struct fixture *f = xzalloc(sizeof *f);
     struct stream_options options = { .dscp = -1 };
-    struct stream *s;
     int fds[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
     f->peer = fds[1];
-    expect_no_error(stream_accept(loop_base(), fds[0], "test", &options, NULL, NULL, &s));
-    f->c = ofp_conn_create(loop_base(), s, &config, &ops, f);
+    expect_no_error(stream_accept(loop_base(), fds[0], "test", &options, NULL, NULL, &f->s));
+    f->c = ofp_conn_create(loop_base(), f->s, &config, &ops, f);
     return f;
 }
 
@@ -512,17 +518,47 @@ static void test_a_peer_that_reads_nothing_is_closed_by_the_probe(void **state)
 
 static void test_a_peer_that_reads_slowly_is_not(void **state)
 {
-    struct fixture *f = make_ready((struct ofp_conn_config){ .max_output = MAX_OUTPUT, .probe_msec = 200 });
-    f->answer = ANSWER;
+    size_t max = 10 * 1000 * 1000;
+    struct fixture *f = make_ready((struct ofp_conn_config){ .max_output = max, .probe_msec = 200 });
+    char *some = xmalloc(200000);
+    f->answer = 60000;
+    while (!ofp_conn_is_full(f->c)) {
+        ask(f, 1);
+    }
+    /* For three times as long as one that reads nothing would be borne. */
     for (int i = 0; i < 12; i++) {
-        if (!ofp_conn_is_full(f->c)) {
-            ask(f, 600);
-        }
-        char some[60000];
-        assert_true(read(f->peer, some, sizeof some) > 0);
+        assert_true(read(f->peer, some, 200000) > 0);
         uint64_t begin = clock_nsec();
-        UNTIL(clock_nsec() - begin > 50000000);
+        UNTIL(clock_nsec() - begin > 100000000);
         assert_int_equal(f->n_closed, 0);
+        assert_true(ofp_conn_is_full(f->c));
+    }
+    /* There is room when half of the output is gone, not only when all is. */
+    assert_int_equal(f->n_room, 0);
+    UNTIL((read(f->peer, some, 200000), f->n_room));
+    assert_true(ofp_conn_backlog(f->c) <= max / 2);
+    assert_true(ofp_conn_backlog(f->c) > max / 4);
+    free(some);
+    unmake(f);
+}
+
+static void test_many_requests_at_once_do_not_get_round_the_bound(void **state)
+{
+    struct fixture *f = make_ready((struct ofp_conn_config){ .max_output = MAX_OUTPUT });
+    uint8_t requests[4000] = { 0 };
+    for (size_t i = 0; i < sizeof requests; i += 8) {
+        memcpy(requests + i, "\1\22\0\10\0\0\0\2", 8);
+    }
+    f->answer = ANSWER;
+    say_bytes(f, requests, sizeof requests);
+    UNTIL(ofp_conn_is_full(f->c));
+    assert_true(ofp_conn_backlog(f->c) < MAX_OUTPUT + ANSWER);
+    size_t total = 0;
+    while (total < sizeof requests / 8 * ANSWER) {
+        f->in_len = 0;
+        UNTIL(hear(f));
+        total += f->in_len;
+        assert_true(ofp_conn_backlog(f->c) < MAX_OUTPUT + ANSWER);
     }
     unmake(f);
 }
@@ -543,6 +579,10 @@ static void test_a_held_connection_delivers_nothing(void **state)
     ofp_conn_release(f->c);
     assert_int_equal(f->n_messages, 3);
     assert_memory_equal(f->last, "\1\22\0\10\0\0\0\4", 8);
+
+    f->hold_on_message = f->release_on_message = true;
+    SAY(f, "\1\22\0\10\0\0\0\5\1\22\0\10\0\0\0\6");
+    UNTIL(f->n_messages == 5);
     unmake(f);
 }
 
@@ -589,6 +629,8 @@ static void test_our_end_lets_the_peer_read(void **state)
     assert_int_equal(f->n_closed, 0);
     SAY(f, "\1\22\0\10\0\0\0\4");
     UNTIL(hear(f) == 60000);
+    turn();
+    assert_int_equal(evbuffer_get_length(stream_input(f->s)), 0); /* Thrown away. */
     expect_peer_eof(f);
     close(f->peer);
     f->peer = -1;
@@ -692,6 +734,7 @@ int main(void)
         cmocka_unit_test(test_asynchronous_messages_do_not_get_round_the_bound),
         cmocka_unit_test(test_a_peer_that_reads_nothing_is_closed_by_the_probe),
         cmocka_unit_test(test_a_peer_that_reads_slowly_is_not),
+        cmocka_unit_test(test_many_requests_at_once_do_not_get_round_the_bound),
         cmocka_unit_test(test_a_held_connection_delivers_nothing),
         cmocka_unit_test(test_the_peers_end_comes_after_its_answers),
         cmocka_unit_test(test_the_peers_end_within_a_message_is_said),
