@@ -240,9 +240,10 @@ static void test_a_listener_survives_a_lack_of_descriptors(void **state)
     none.rlim_cur = 3; /* All that there is, is above. */
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
     UNTIL(client.connected); /* By the kernel; nobody has accepted. */
-    uint64_t begin = clock_thread_cpu_nsec(), wall = clock_nsec();
-    UNTIL(clock_nsec() - wall > 100000000);
-    assert_true(clock_thread_cpu_nsec() - begin < 80000000);
+    uint64_t begin = clock_nsec();
+    unsigned int turns = 0;
+    UNTIL((turns++, clock_nsec() - begin > 100000000));
+    assert_true(turns < 200); /* 50 by UNTIL's own timer; some thousands if it spins. */
     assert_null(server.s);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
     UNTIL(server.connected);
