@@ -260,7 +260,7 @@ static struct stream *stream_new(struct event_base *base, int fd, SSL *ssl, cons
 
 int stream_set_dscp(int fd, int family, int dscp)
 {
-    int tos = dscp << 2;
+    int tos = dscp * 4; /* The two bits below are ECN. */
     if (dscp < 0 || (family != AF_INET && family != AF_INET6)) {
         return 0;
     }
