@@ -138,6 +138,7 @@ static enum ofp_error text_of_prefix(const struct buf *b, size_t len, bool patch
 
 static void check_prefixes(const struct buf *b, size_t i UNUSED, void *aux UNUSED)
 {
+    struct ofp_msg msg;
     size_t fixed;
     char *text;
 
@@ -145,13 +146,15 @@ static void check_prefixes(const struct buf *b, size_t i UNUSED, void *aux UNUSE
         return;
     }
     free(text);
+    assert_int_equal(ofp_msg_recognize(b->data, b->len, &msg), 0);
     for (size_t len = 0; len < b->len; len++) {
         assert_int_equal(text_of_prefix(b, len, false), OFPERR_OFPBRC_BAD_LEN);
         enum ofp_error error = text_of_prefix(b, len, true);
         if (len < fixed) {
             assert_int_not_equal(error, 0);
         }
-        if (len < OFP_HEADER_LEN) {
+        bool misaligned = msg.form->unit > 1 && (b->len - len) % msg.form->unit;
+        if (len < OFP_HEADER_LEN || misaligned) {
             assert_int_equal(error, OFPERR_OFPBRC_BAD_LEN);
         }
     }
