@@ -271,7 +271,7 @@ static bool is_asleep(pid_t tid)
 /* D1's measure, below the engine: one wake, one signal, one switch. */
 static void a_wake_is_one_context_switch(void **state)
 {
-    enum { N = 1000 };
+    enum { N = 300 };
     struct sleep_thread t = { .n = N };
 
     assert_int_equal(pthread_create(&t.thread, NULL, sleep_main, &t), 0);
@@ -382,7 +382,7 @@ struct player {
     unsigned int n_lost;
 };
 
-#define ROUNDS 20000
+#define ROUNDS 3000
 
 static void *play(void *p_)
 {
