@@ -171,8 +171,9 @@ clean-system:
 # Fuzzing: `tests/fuzz/fuzz-NOUN DIRECTORY` searches on and on; `make check` runs each for a moment, from its seeds.
 EXTRA_DIST += tests/fuzz/seeds
 dist_check_SCRIPTS += tests/fuzz/briefly-odp-key tests/fuzz/briefly-ofp-msg
+dist_check_SCRIPTS += tests/fuzz/briefly-odp-key tests/fuzz/briefly-ofp-match
 if HAVE_FUZZER
-noinst_PROGRAMS += tests/fuzz/fuzz-odp-key
+noinst_PROGRAMS += tests/fuzz/fuzz-odp-key tests/fuzz/fuzz-ofp-match
 tests_fuzz_fuzz_odp_key_SOURCES = tests/fuzz/fuzz-odp-key.c
 tests_fuzz_fuzz_odp_key_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_odp_key_LDADD = $(SLUICE_LIBS)
@@ -180,6 +181,9 @@ noinst_PROGRAMS += tests/fuzz/fuzz-ofp-msg
 tests_fuzz_fuzz_ofp_msg_SOURCES = tests/fuzz/fuzz-ofp-msg.c tests/ofp/ofp-msg-text.c tests/ofp/ofp-msg-text.h
 tests_fuzz_fuzz_ofp_msg_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_ofp_msg_LDADD = $(SLUICE_LIBS)
+tests_fuzz_fuzz_ofp_match_SOURCES = tests/fuzz/fuzz-ofp-match.c
+tests_fuzz_fuzz_ofp_match_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+tests_fuzz_fuzz_ofp_match_LDADD = $(SLUICE_LIBS)
 endif
 
 # Models of the lanes' hand-over and of revalidation, checked by spin.

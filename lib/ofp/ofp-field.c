@@ -223,6 +223,9 @@ void ofp_field_get(const struct ofp_field *f, const struct flow *flow, union ofp
 
 static bool is_vlan_field(const struct ofp_field *f) { return f->place.ofs == offsetof(struct flow, vlan[0].tci); }
 
+/* Is F an address of a connection's tuple? */
+static bool is_tuple_address(const struct ofp_field *f) { return f->id >= OFP_FIELD_CT_NW_SRC && f->id <= OFP_FIELD_CT_IPV6_DST; }
+
 /* Does writing F make a tag, whatever was there? */
 static bool makes_tag(const struct ofp_field *f) { return is_vlan_field(f) && f->id != OFP_FIELD_VLAN_TCI; }
 
@@ -294,7 +297,7 @@ void ofp_field_set_match(const struct ofp_field *f, const union ofp_value *value
     if (f->prereq == OFP_PREREQ_ETHERNET || f->prereq == OFP_PREREQ_VLAN) {
         match->mask.is_l3 = 0xff;
     }
-    if (f->id >= OFP_FIELD_CT_NW_SRC && f->id <= OFP_FIELD_CT_IPV6_DST) {
+    if (is_tuple_address(f)) {
         match->flow.ct_orig_is_ipv6 = f->n_bytes == 16;
         match->mask.ct_orig_is_ipv6 = 0xff;
     }
@@ -443,6 +446,9 @@ bool ofp_field_prereqs_ok(const struct ofp_field *f, const struct flow *flow, st
 
 bool ofp_field_match_prereqs_ok(const struct ofp_field *f, const struct match *match)
 {
+    if (is_tuple_address(f) && match->mask.ct_orig_is_ipv6 && match->flow.ct_orig_is_ipv6 != (f->n_bytes == 16)) {
+        return false; /* Both kinds are in one place, and no packet has both. */
+    }
     if (f->prereq == OFP_PREREQ_CT) {
         return is_ct_valid(match->flow.ct_state, match->mask.ct_state);
     }
@@ -458,6 +464,9 @@ bool ofp_field_value_ok(const struct ofp_field *f, const union ofp_value *value)
     uint64_t x = ofp_value_get_u64(value, f->n_bytes);
     if (f->format == OFP_FORMAT_PORT_OXM) {
         return x < OFPP_MAX || x >= port_to_32(OFPP_MAX);
+    }
+    if (f->id == OFP_FIELD_PACKET_TYPE) {
+        return x >> 16 || !x; /* Of name space 0, Ethernet is the only one. */
     }
     if (f->id == OFP_FIELD_ARP_OP) {
         return x <= UINT8_MAX; /* The kernel keeps no more of it. */

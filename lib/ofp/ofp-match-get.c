@@ -3,6 +3,8 @@
  * Errors are those that the packaged switch gives, tried entry by entry with `ovs-ofctl --strict parse-nxm`. */
 #include <config.h>
 
+#include <netinet/in.h>
+
 #include "lib/ofp/ofp-field.h"
 #include "lib/ofp/ofp-match.h"
 
@@ -105,6 +107,19 @@ static enum ofp_error pull_entry(struct bytes *b, bool strict, struct match *mat
     return add_field(field, &value, &mask, strict, match);
 }
 
+/* Has a later entry taken away what an earlier one requires?  Only these two can come behind. */
+static bool lost_prereq(const struct match *match)
+{
+    struct match normal;
+
+    if (!(match->flow.ip_frag & FLOW_FRAG_LATER) && !(match->flow.ip_proto == IPPROTO_ICMPV6 && match->flow.tp_dst)) {
+        return false;
+    }
+    normal = *match;
+    ofp_match_normalize(&normal);
+    return memcmp(&normal, match, sizeof normal) != 0;
+}
+
 enum ofp_error ofp_match_pull_nxm(const void *p, size_t n, bool strict, struct match *ret_match,
                                   struct ofp_match_cookie *ret_cookie)
 {
@@ -118,6 +133,9 @@ enum ofp_error ofp_match_pull_nxm(const void *p, size_t n, bool strict, struct m
         if (error) {
             return error;
         }
+    }
+    if (strict && lost_prereq(&match)) {
+        return OFPERR_OFPBMC_BAD_PREREQ;
     }
     *ret_match = match;
     if (ret_cookie) {
