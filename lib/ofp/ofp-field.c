@@ -14,6 +14,10 @@
 
 #include "lib/base/compiler.h"
 
+/* Macros of <netinet/in.h>, in whose place the numbers would get into the headers' names. */
+#undef IP_TOS
+#undef IP_TTL
+
 #define MEMBER_SIZE(MEMBER) sizeof(((struct flow *) NULL)->MEMBER)
 #define AT(MEMBER, SHIFT) { OFP_PLACE_BE, offsetof(struct flow, MEMBER), MEMBER_SIZE(MEMBER), SHIFT }
 #define HOST(MEMBER, SHIFT) { OFP_PLACE_HOST, offsetof(struct flow, MEMBER), MEMBER_SIZE(MEMBER), SHIFT }
