@@ -43,3 +43,9 @@ lib_libsluice_a_SOURCES += \
 	lib/ofp/ofp-rconn.c \
 	lib/ofp/ofp-rconn.h \
 	lib/ofp/ofp-subfield.c
+lib_libsluice_a_SOURCES += \
+	lib/ofp/ofp-action.c lib/ofp/ofp-action.h lib/ofp/ofp-action-list.h lib/ofp/ofp-action-private.h \
+	lib/ofp/ofp-action-check.c lib/ofp/ofp-action-controller.c lib/ofp/ofp-action-ct.c lib/ofp/ofp-action-field.c \
+	lib/ofp/ofp-action-flow.c lib/ofp/ofp-action-hash.c lib/ofp/ofp-action-learn.c lib/ofp/ofp-action-number.c \
+	lib/ofp/ofp-action-output.c lib/ofp/ofp-action-print.c lib/ofp/ofp-action-scan.c lib/ofp/ofp-action-verify.c \
+	lib/ofp/ofp-instruction.c
