@@ -37,6 +37,7 @@ check_PROGRAMS += \
 	tests/unit/test-ofp-rconn \
 	tests/unit/test-ofp-msg \
 	tests/unit/test-ofp-msg-reply \
+	tests/unit/test-ofp-action \
 	tests/unit/test-ofp-field \
 	tests/unit/test-ofp-match \
 	tests/unit/test-ovsdb \
@@ -144,6 +145,9 @@ SYSTEM_AT = \
 	tests/system/churn.at \
 	tests/system/ovs-ctl.at
 EXTRA_DIST += tests/ofp/make-match-data tests/ofp/match.in tests/ofp/match.data
+tests_unit_test_ofp_action_CPPFLAGS = $(AM_CPPFLAGS) -DSRCDIR='"$(srcdir)"'
+EXTRA_DIST += tests/ofp/make-action-data tests/ofp/action.in tests/ofp/action.data tests/ofp/make-bad-action-data \
+	tests/ofp/bad-action.data
 EXTRA_DIST += $(SYSTEM_AT) tests/system/harness.sh tests/system/run tests/system/valgrind.supp
 CLEANFILES += tests/system/testsuite tests/system/package.m4
 AUTOM4TE = autom4te
@@ -172,6 +176,7 @@ clean-system:
 EXTRA_DIST += tests/fuzz/seeds
 dist_check_SCRIPTS += tests/fuzz/briefly-odp-key tests/fuzz/briefly-ofp-msg
 dist_check_SCRIPTS += tests/fuzz/briefly-odp-key tests/fuzz/briefly-ofp-match
+dist_check_SCRIPTS += tests/fuzz/briefly-odp-key tests/fuzz/briefly-ofp-action
 if HAVE_FUZZER
 noinst_PROGRAMS += tests/fuzz/fuzz-odp-key tests/fuzz/fuzz-ofp-match
 tests_fuzz_fuzz_odp_key_SOURCES = tests/fuzz/fuzz-odp-key.c
@@ -184,6 +189,10 @@ tests_fuzz_fuzz_ofp_msg_LDADD = $(SLUICE_LIBS)
 tests_fuzz_fuzz_ofp_match_SOURCES = tests/fuzz/fuzz-ofp-match.c
 tests_fuzz_fuzz_ofp_match_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_ofp_match_LDADD = $(SLUICE_LIBS)
+noinst_PROGRAMS += tests/fuzz/fuzz-ofp-action
+tests_fuzz_fuzz_ofp_action_SOURCES = tests/fuzz/fuzz-ofp-action.c
+tests_fuzz_fuzz_ofp_action_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+tests_fuzz_fuzz_ofp_action_LDADD = $(SLUICE_LIBS)
 endif
 
 # Models of the lanes' hand-over and of revalidation, checked by spin.
