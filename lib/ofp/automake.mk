@@ -1,5 +1,21 @@
 # L2: OpenFlow on the wire.
 lib_libsluice_a_SOURCES += \
+	lib/ofp/ofp-action-check.c \
+	lib/ofp/ofp-action-controller.c \
+	lib/ofp/ofp-action-ct.c \
+	lib/ofp/ofp-action-field.c \
+	lib/ofp/ofp-action-flow.c \
+	lib/ofp/ofp-action-hash.c \
+	lib/ofp/ofp-action-learn.c \
+	lib/ofp/ofp-action-list.h \
+	lib/ofp/ofp-action-number.c \
+	lib/ofp/ofp-action-output.c \
+	lib/ofp/ofp-action-print.c \
+	lib/ofp/ofp-action-private.h \
+	lib/ofp/ofp-action-scan.c \
+	lib/ofp/ofp-action-verify.c \
+	lib/ofp/ofp-action.c \
+	lib/ofp/ofp-action.h \
 	lib/ofp/ofp-conn.c \
 	lib/ofp/ofp-conn.h \
 	lib/ofp/ofp-cursor.h \
@@ -13,6 +29,7 @@ lib_libsluice_a_SOURCES += \
 	lib/ofp/ofp-header.c \
 	lib/ofp/ofp-hello.c \
 	lib/ofp/ofp-hello.h \
+	lib/ofp/ofp-instruction.c \
 	lib/ofp/ofp-listener.c \
 	lib/ofp/ofp-listener.h \
 	lib/ofp/ofp-match-get.c \
@@ -43,9 +60,3 @@ lib_libsluice_a_SOURCES += \
 	lib/ofp/ofp-rconn.c \
 	lib/ofp/ofp-rconn.h \
 	lib/ofp/ofp-subfield.c
-lib_libsluice_a_SOURCES += \
-	lib/ofp/ofp-action.c lib/ofp/ofp-action.h lib/ofp/ofp-action-list.h lib/ofp/ofp-action-private.h \
-	lib/ofp/ofp-action-check.c lib/ofp/ofp-action-controller.c lib/ofp/ofp-action-ct.c lib/ofp/ofp-action-field.c \
-	lib/ofp/ofp-action-flow.c lib/ofp/ofp-action-hash.c lib/ofp/ofp-action-learn.c lib/ofp/ofp-action-number.c \
-	lib/ofp/ofp-action-output.c lib/ofp/ofp-action-print.c lib/ofp/ofp-action-scan.c lib/ofp/ofp-action-verify.c \
-	lib/ofp/ofp-instruction.c
