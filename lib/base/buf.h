@@ -14,7 +14,10 @@ struct buf {
     size_t size;   /* Bytes allocated. */
 };
 
-#define BUF_INITIALIZER { NULL, 0, 0 }
+#define BUF_INITIALIZER                                                                                                \
+    {                                                                                                                  \
+        NULL, 0, 0                                                                                                     \
+    }
 
 void buf_uninit(struct buf *b);
 /* Forgets the bytes, keeps the memory. */

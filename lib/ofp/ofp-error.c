@@ -18,15 +18,26 @@ struct error_info {
     struct error_code codes[N_COLS];
 };
 
-#define NONE { false, 0, 0, 0 }
-#define STD(TYPE, CODE) { true, 0, TYPE, CODE }
-#define NX(TYPE, CODE) { true, NX_VENDOR_ID, TYPE, CODE }
-#define ONF(TYPE, CODE) { true, ONF_VENDOR_ID, TYPE, CODE }
+#define NONE                                                                                                           \
+    {                                                                                                                  \
+        false, 0, 0, 0                                                                                                 \
+    }
+#define STD(TYPE, CODE)                                                                                                \
+    {                                                                                                                  \
+        true, 0, TYPE, CODE                                                                                            \
+    }
+#define NX(TYPE, CODE)                                                                                                 \
+    {                                                                                                                  \
+        true, NX_VENDOR_ID, TYPE, CODE                                                                                 \
+    }
+#define ONF(TYPE, CODE)                                                                                                \
+    {                                                                                                                  \
+        true, ONF_VENDOR_ID, TYPE, CODE                                                                                \
+    }
 
-static const struct error_info errors[OFP_N_ERRORS] = {
-    [OFPERR_NONE] = { "none", { NONE, NONE, NONE, NONE } },
+static const struct error_info errors[OFP_N_ERRORS] = { [OFPERR_NONE] = { "none", { NONE, NONE, NONE, NONE } },
 #define ERROR_INFO(NAME, V10, V13, V14, V15) [OFPERR_##NAME] = { #NAME, { V10, V13, V14, V15 } },
-    OFP_ERRORS(ERROR_INFO)
+                                                        OFP_ERRORS(ERROR_INFO)
 #undef ERROR_INFO
 };
 

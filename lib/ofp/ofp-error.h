@@ -17,7 +17,7 @@ enum ofp_version {
 };
 
 /* Vendors ("experimenters"). */
-#define NX_VENDOR_ID 0x00002320
+#define NX_VENDOR_ID  0x00002320
 #define ONF_VENDOR_ID 0x4f4e4600
 
 enum ofp_error {
@@ -25,16 +25,16 @@ enum ofp_error {
 #define OFP_ERROR_ENUM(NAME, V10, V13, V14, V15) OFPERR_##NAME,
     OFP_ERRORS(OFP_ERROR_ENUM)
 #undef OFP_ERROR_ENUM
-    OFP_N_ERRORS
+        OFP_N_ERRORS
 };
 
 /* "OFPBMC_BAD_FIELD"; "none" for OFPERR_NONE. */
 const char *ofp_error_name(enum ofp_error error);
 
-/* How VERSION says ERROR, which is not OFPERR_NONE.  Returns 0: an ordinary error message with that type and code.  Returns a
- * vendor's id: the error is that vendor's.  In 1.0 the message then has type 0xb0c2 and code 0, followed by the id (32 bits), type and
- * code (16 each); from 1.3 on type 0xffff, then *RET_TYPE (16 bits), then the id; *RET_CODE is 0.  A version that cannot
- * say ERROR says NXBRC_UNENCODABLE_ERROR. */
+/* How VERSION says ERROR, which is not OFPERR_NONE.  Returns 0: an ordinary error message with that type and code.
+ * Returns a vendor's id: the error is that vendor's.  In 1.0 the message then has type 0xb0c2 and code 0, followed by
+ * the id (32 bits), type and code (16 each); from 1.3 on type 0xffff, then *RET_TYPE (16 bits), then the id; *RET_CODE
+ * is 0.  A version that cannot say ERROR says NXBRC_UNENCODABLE_ERROR. */
 uint32_t ofp_error_type_code(enum ofp_error error, enum ofp_version version, uint16_t *ret_type, uint16_t *ret_code);
 
 #endif

@@ -48,7 +48,7 @@
     X(ACTSET_OUTPUT, "actset_output", NULL, 4, 32, EXACT, RO, NONE, PORT_OXM,                                        \
       PORT32(actset_output), NONE, H(OXM_OF, ACTSET_OUTPUT, 43, 15), H(ONFOXM_ET, ACTSET_OUTPUT, 43, 13))            \
     X(PACKET_TYPE, "packet_type", NULL, 4, 32, EXACT, RO, NONE, PACKET_TYPE,                                         \
-      TYPE_OF_PACKET, NONE, H(OXM_OF, PACKET_TYPE, 44, 15), NONE)                                                       \
+      TYPE_OF_PACKET, NONE, H(OXM_OF, PACKET_TYPE, 44, 15), NONE)                                                  \
     X(SKB_PRIORITY, "skb_priority", NULL, 4, 32, EXACT, RO, NONE, HEX,                                               \
       HOST(skb_priority, 0), NONE, NONE, NONE)                                                                       \
     X(PKT_MARK, "pkt_mark", NULL, 4, 32, MASKABLE, RW, NONE, HEX,                                                    \

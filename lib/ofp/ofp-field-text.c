@@ -1,7 +1,7 @@
 /* Values of fields in text: printed as `ovs-ofctl dump-flows` does, scanned as it reads flows.
  *
- * How a value looks depends on its format, and on its mask: a number that is matched in part is hexadecimal.  The exceptions are
- * the packaged tool's. */
+ * How a value looks depends on its format, and on its mask: a number that is matched in part is hexadecimal.  The
+ * exceptions are the packaged tool's. */
 #include <config.h>
 
 #include <arpa/inet.h>
@@ -18,8 +18,8 @@ static const struct {
     const char *name;
     uint16_t port;
 } port_names[] = {
-    { "UNSET", 0xfff7 },      { "IN_PORT", 0xfff8 }, { "TABLE", 0xfff9 }, { "NORMAL", 0xfffa }, { "FLOOD", 0xfffb }, { "ALL", 0xfffc },
-    { "CONTROLLER", 0xfffd }, { "LOCAL", 0xfffe },   { "ANY", 0xffff },   { "NONE", 0xffff },
+    { "UNSET", 0xfff7 }, { "IN_PORT", 0xfff8 },    { "TABLE", 0xfff9 }, { "NORMAL", 0xfffa }, { "FLOOD", 0xfffb },
+    { "ALL", 0xfffc },   { "CONTROLLER", 0xfffd }, { "LOCAL", 0xfffe }, { "ANY", 0xffff },    { "NONE", 0xffff },
 };
 
 static const char *const tcp_flag_names[] = { "fin", "syn", "rst", "psh",   "ack",   "urg",
@@ -178,12 +178,11 @@ static void print_frag(FILE *out, uint64_t value, uint64_t mask)
 /* The fields that have leading zeros, in digits; else 0. */
 static int fixed_digits(const struct ofp_field *f)
 {
-    return f->id == OFP_FIELD_IPV6_LABEL                               ? 5
-           : f->id == OFP_FIELD_ETH_TYPE || f->id == OFP_FIELD_VLAN_TCI ? 4
-                                                                        : 0;
+    return f->id == OFP_FIELD_IPV6_LABEL ? 5 : f->id == OFP_FIELD_ETH_TYPE || f->id == OFP_FIELD_VLAN_TCI ? 4 : 0;
 }
 
-static void print_number(FILE *out, const struct ofp_field *f, const union ofp_value *value, const union ofp_value *mask)
+static void print_number(FILE *out, const struct ofp_field *f, const union ofp_value *value,
+                         const union ofp_value *mask)
 {
     int digits = fixed_digits(f);
 
@@ -288,7 +287,8 @@ static bool scan_mac(const char *text, union ofp_value *ret)
     unsigned int b[6];
     int end = -1;
 
-    if (sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x%n", &b[0], &b[1], &b[2], &b[3], &b[4], &b[5], &end) != 6 || end < 0 || text[end]) {
+    if (sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x%n", &b[0], &b[1], &b[2], &b[3], &b[4], &b[5], &end) != 6 || end < 0 ||
+        text[end]) {
         return false;
     }
     for (int i = 0; i < 6; i++) {
@@ -491,7 +491,8 @@ char *ofp_field_scan(const struct ofp_field *f, const char *text, union ofp_valu
         memset(&mask, 0, sizeof mask);
     } else if (!scan_parts(f, copy, slash, &value, &mask)) {
         free(copy);
-        return xasprintf("%s: invalid value for field %s of %u bits: it is %s", text, f->name, f->n_bits, right_text(f));
+        return xasprintf("%s: invalid value for field %s of %u bits: it is %s", text, f->name, f->n_bits,
+                         right_text(f));
     }
     free(copy);
     char *error = check_value(f, text, &value, &mask);

@@ -1,7 +1,8 @@
 /* Fields: the descriptions, made from the list, and getting and setting them in flows.
  *
- * Of a field only its place matters here.  Three kinds need more than bits moved: a port that the wire has in 32 bits, the packet
- * type (which a flow has as 'is_l3' and 'eth_type'), and the fields of a VLAN tag, where bit 12 of the TCI says that there is one. */
+ * Of a field only its place matters here.  Three kinds need more than bits moved: a port that the wire has in 32 bits,
+ * the packet type (which a flow has as 'is_l3' and 'eth_type'), and the fields of a VLAN tag, where bit 12 of the TCI
+ * says that there is one. */
 #include <config.h>
 
 #include "lib/ofp/ofp-field.h"
@@ -19,37 +20,61 @@
 #undef IP_TTL
 
 #define MEMBER_SIZE(MEMBER) sizeof(((struct flow *) NULL)->MEMBER)
-#define AT(MEMBER, SHIFT) { OFP_PLACE_BE, offsetof(struct flow, MEMBER), MEMBER_SIZE(MEMBER), SHIFT }
-#define HOST(MEMBER, SHIFT) { OFP_PLACE_HOST, offsetof(struct flow, MEMBER), MEMBER_SIZE(MEMBER), SHIFT }
-#define WIDE(MEMBER, SIZE) { OFP_PLACE_BE, offsetof(struct flow, MEMBER), SIZE, 0 }
-#define NSH(OFS, SIZE, SHIFT) { OFP_PLACE_BE, offsetof(struct flow, nsh) + (OFS), SIZE, SHIFT }
-#define PORT32(MEMBER) { OFP_PLACE_PORT32, offsetof(struct flow, MEMBER), MEMBER_SIZE(MEMBER), 0 }
-#define TYPE_OF_PACKET { OFP_PLACE_PACKET_TYPE, offsetof(struct flow, is_l3), 1, 0 }
+#define AT(MEMBER, SHIFT)                                                                                              \
+    {                                                                                                                  \
+        OFP_PLACE_BE, offsetof(struct flow, MEMBER), MEMBER_SIZE(MEMBER), SHIFT                                        \
+    }
+#define HOST(MEMBER, SHIFT)                                                                                            \
+    {                                                                                                                  \
+        OFP_PLACE_HOST, offsetof(struct flow, MEMBER), MEMBER_SIZE(MEMBER), SHIFT                                      \
+    }
+#define WIDE(MEMBER, SIZE)                                                                                             \
+    {                                                                                                                  \
+        OFP_PLACE_BE, offsetof(struct flow, MEMBER), SIZE, 0                                                           \
+    }
+#define NSH(OFS, SIZE, SHIFT)                                                                                          \
+    {                                                                                                                  \
+        OFP_PLACE_BE, offsetof(struct flow, nsh) + (OFS), SIZE, SHIFT                                                  \
+    }
+#define PORT32(MEMBER)                                                                                                 \
+    {                                                                                                                  \
+        OFP_PLACE_PORT32, offsetof(struct flow, MEMBER), MEMBER_SIZE(MEMBER), 0                                        \
+    }
+#define TYPE_OF_PACKET                                                                                                 \
+    {                                                                                                                  \
+        OFP_PLACE_PACKET_TYPE, offsetof(struct flow, is_l3), 1, 0                                                      \
+    }
 
 /* Class and separator of headers' names; the class, and the experimenter. */
-#define CLASS_NXM_OF "NXM_OF_", OFP_CLASS_NXM_OF, 0
-#define CLASS_NXM_NX "NXM_NX_", OFP_CLASS_NXM_NX, 0
-#define CLASS_OXM_OF "OXM_OF_", OFP_CLASS_OXM_OF, 0
+#define CLASS_NXM_OF     "NXM_OF_", OFP_CLASS_NXM_OF, 0
+#define CLASS_NXM_NX     "NXM_NX_", OFP_CLASS_NXM_NX, 0
+#define CLASS_OXM_OF     "OXM_OF_", OFP_CLASS_OXM_OF, 0
 #define CLASS_OXM_OF_PKT "OXM_OF_PKT_", OFP_CLASS_OXM_OF_PKT, 0
-#define CLASS_ONFOXM_ET "ONFOXM_ET_", OFP_CLASS_EXPERIMENTER, OFP_EXPERIMENTER_ONF
-#define CLASS_NXOXM_NSH "NXOXM_NSH_", OFP_CLASS_EXPERIMENTER, OFP_EXPERIMENTER_NSH
-#define VERSION_10 OFP10_VERSION
-#define VERSION_12 OFP13_VERSION
-#define VERSION_13 OFP13_VERSION
-#define VERSION_15 OFP15_VERSION
-#define HEADER(PREFIX, CLASS, EXPERIMENTER, NAME, NUMBER, VERSION) { PREFIX #NAME, CLASS, NUMBER, VERSION, EXPERIMENTER }
-#define HEADER_OF(...) HEADER(__VA_ARGS__)
+#define CLASS_ONFOXM_ET  "ONFOXM_ET_", OFP_CLASS_EXPERIMENTER, OFP_EXPERIMENTER_ONF
+#define CLASS_NXOXM_NSH  "NXOXM_NSH_", OFP_CLASS_EXPERIMENTER, OFP_EXPERIMENTER_NSH
+#define VERSION_10       OFP10_VERSION
+#define VERSION_12       OFP13_VERSION
+#define VERSION_13       OFP13_VERSION
+#define VERSION_15       OFP15_VERSION
+#define HEADER(PREFIX, CLASS, EXPERIMENTER, NAME, NUMBER, VERSION)                                                     \
+    {                                                                                                                  \
+        PREFIX #NAME, CLASS, NUMBER, VERSION, EXPERIMENTER                                                             \
+    }
+#define HEADER_OF(...)                  HEADER(__VA_ARGS__)
 #define H(CLASS, NAME, NUMBER, VERSION) HEADER_OF(CLASS_##CLASS, NAME, NUMBER, VERSION_##VERSION)
-#define NONE { NULL, 0, 0, 0, 0 }
+#define NONE                                                                                                           \
+    {                                                                                                                  \
+        NULL, 0, 0, 0, 0                                                                                               \
+    }
 #define IS_MASKABLE true
-#define IS_EXACT false
-#define IS_RW true
-#define IS_RO false
+#define IS_EXACT    false
+#define IS_RW       true
+#define IS_RO       false
 
 static const struct ofp_field fields[OFP_N_FIELDS] = {
-#define FIELD(ID, NAME, ALIAS, BYTES, BITS, MASK, ACCESS, PREREQ, FORMAT, WHERE, NXM, OXM, ET)                        \
-    { OFP_FIELD_##ID, NAME, ALIAS, BYTES, BITS, IS_##MASK, IS_##ACCESS, OFP_PREREQ_##PREREQ, OFP_FORMAT_##FORMAT,     \
-      WHERE, NXM, OXM, ET },
+#define FIELD(ID, NAME, ALIAS, BYTES, BITS, MASK, ACCESS, PREREQ, FORMAT, WHERE, NXM, OXM, ET)                         \
+    { OFP_FIELD_##ID,      NAME,  ALIAS, BYTES, BITS, IS_##MASK, IS_##ACCESS, OFP_PREREQ_##PREREQ,                     \
+      OFP_FORMAT_##FORMAT, WHERE, NXM,   OXM,   ET },
     OFP_FIELDS(FIELD)
 #undef FIELD
 };
@@ -228,7 +253,10 @@ void ofp_field_get(const struct ofp_field *f, const struct flow *flow, union ofp
 static bool is_vlan_field(const struct ofp_field *f) { return f->place.ofs == offsetof(struct flow, vlan[0].tci); }
 
 /* Is F an address of a connection's tuple? */
-static bool is_tuple_address(const struct ofp_field *f) { return f->id >= OFP_FIELD_CT_NW_SRC && f->id <= OFP_FIELD_CT_IPV6_DST; }
+static bool is_tuple_address(const struct ofp_field *f)
+{
+    return f->id >= OFP_FIELD_CT_NW_SRC && f->id <= OFP_FIELD_CT_IPV6_DST;
+}
 
 /* Does writing F make a tag, whatever was there? */
 static bool makes_tag(const struct ofp_field *f) { return is_vlan_field(f) && f->id != OFP_FIELD_VLAN_TCI; }
@@ -278,7 +306,8 @@ void ofp_field_get_mask(const struct ofp_field *f, const struct match *match, un
 }
 
 /* Sets those BITS of the bytes at P to VALUE's. */
-static void set_wide(const struct ofp_place *p, const union ofp_value *value, const union ofp_value *bits, struct match *match)
+static void set_wide(const struct ofp_place *p, const union ofp_value *value, const union ofp_value *bits,
+                     struct match *match)
 {
     uint8_t *v = (uint8_t *) &match->flow + p->ofs, *m = (uint8_t *) &match->mask + p->ofs;
 
@@ -289,7 +318,8 @@ static void set_wide(const struct ofp_place *p, const union ofp_value *value, co
     }
 }
 
-void ofp_field_set_match(const struct ofp_field *f, const union ofp_value *value, const union ofp_value *mask, struct match *match)
+void ofp_field_set_match(const struct ofp_field *f, const union ofp_value *value, const union ofp_value *mask,
+                         struct match *match)
 {
     union ofp_value bits, masked;
 
@@ -386,7 +416,8 @@ static bool is_nd(const struct flow *flow, struct flow *mask, bool solicit, bool
 /* Is the packet of a connection that is known?  STATE's bits count where KNOWN has them. */
 static bool is_ct_valid(uint32_t state, uint32_t known)
 {
-    return (state & CT_STATE_KNOWN) || ((state & OVS_CS_F_TRACKED) && (known & OVS_CS_F_INVALID) && !(state & OVS_CS_F_INVALID));
+    return (state & CT_STATE_KNOWN) ||
+           ((state & OVS_CS_F_TRACKED) && (known & OVS_CS_F_INVALID) && !(state & OVS_CS_F_INVALID));
 }
 
 static bool is_tagged(const struct flow *flow, struct flow *mask)

@@ -1,7 +1,7 @@
 /* Fields of OpenFlow: one description each, from which decoder, encoder, matcher and printer work.
  *
- * A field is a range of bits of struct flow.  Its value outside of that is a union ofp_value: big-endian, right-aligned in the
- * field's n_bytes, as on the wire.  All of this is pure, and the descriptions are constant: any thread. */
+ * A field is a range of bits of struct flow.  Its value outside of that is a union ofp_value: big-endian, right-aligned
+ * in the field's n_bytes, as on the wire.  All of this is pure, and the descriptions are constant: any thread. */
 #ifndef OFP_FIELD_H
 #define OFP_FIELD_H 1
 
@@ -23,7 +23,7 @@ enum ofp_field_id {
 #define OFP_FIELD_ENUM(ID, ...) OFP_FIELD_##ID,
     OFP_FIELDS(OFP_FIELD_ENUM)
 #undef OFP_FIELD_ENUM
-    OFP_N_FIELDS
+        OFP_N_FIELDS
 };
 
 enum ofp_format {
@@ -78,8 +78,8 @@ enum {
 struct ofp_header {
     const char *name; /* "NXM_OF_ETH_SRC", as in actions' text. */
     uint16_t class;
-    uint8_t number;   /* 0 to 127. */
-    uint8_t version;  /* The first OpenFlow version that has it, an enum ofp_version (1.2 counts as 1.3). */
+    uint8_t number;        /* 0 to 127. */
+    uint8_t version;       /* The first OpenFlow version that has it, an enum ofp_version (1.2 counts as 1.3). */
     uint32_t experimenter; /* If the class is OFP_CLASS_EXPERIMENTER. */
 };
 
@@ -118,8 +118,10 @@ void ofp_field_get(const struct ofp_field *field, const struct flow *flow, union
 void ofp_field_set(const struct ofp_field *field, const union ofp_value *value, struct flow *flow);
 /* Of the bits of FIELD, those that MATCH looks at. */
 void ofp_field_get_mask(const struct ofp_field *field, const struct match *match, union ofp_value *ret_mask);
-/* Makes MATCH look at that packets are of Ethernet if FIELD is in those only, and at those bits of FIELD that are in MASK (NULL: at all), for those of VALUE.  Others of its bits stay. */
-void ofp_field_set_match(const struct ofp_field *field, const union ofp_value *value, const union ofp_value *mask, struct match *match);
+/* Makes MATCH look at that packets are of Ethernet if FIELD is in those only, and at those bits of FIELD that are in
+ * MASK (NULL: at all), for those of VALUE.  Others of its bits stay. */
+void ofp_field_set_match(const struct ofp_field *field, const union ofp_value *value, const union ofp_value *mask,
+                         struct match *match);
 /* Adds all of FIELD to MASK: for who has looked at it. */
 void ofp_field_unwildcard(const struct ofp_field *field, const struct flow *flow, struct flow *mask);
 /* All bits of FIELD. */
@@ -132,15 +134,19 @@ void ofp_value_put_u64(union ofp_value *v, size_t n_bytes, uint64_t number);
 bool ofp_field_prereqs_ok(const struct ofp_field *field, const struct flow *flow, struct flow *mask);
 /* Has every packet of MATCH, as far as it says, FIELD? */
 bool ofp_field_match_prereqs_ok(const struct ofp_field *field, const struct match *match);
-/* Is VALUE one that FIELD can have?  (No bits beyond n_bits; a port that exists in 16 bits; the lower bits of nw_tos zero...) */
+/* Is VALUE one that FIELD can have?  (No bits beyond n_bits; a port that exists in 16 bits; the lower bits of nw_tos
+ * zero...) */
 bool ofp_field_value_ok(const struct ofp_field *field, const union ofp_value *value);
 
 /* ---- Text. ---- */
 
 /* VALUE under MASK (NULL: all of it) as in flows' text, without the name. */
-void ofp_field_print(FILE *out, const struct ofp_field *field, const union ofp_value *value, const union ofp_value *mask);
-/* Reads all of TEXT, "VALUE" or "VALUE/MASK".  Returns NULL, or in words what would be right, to be freed by the caller. */
-char *ofp_field_scan(const struct ofp_field *field, const char *text, union ofp_value *ret_value, union ofp_value *ret_mask);
+void ofp_field_print(FILE *out, const struct ofp_field *field, const union ofp_value *value,
+                     const union ofp_value *mask);
+/* Reads all of TEXT, "VALUE" or "VALUE/MASK".  Returns NULL, or in words what would be right, to be freed by the
+ * caller. */
+char *ofp_field_scan(const struct ofp_field *field, const char *text, union ofp_value *ret_value,
+                     union ofp_value *ret_mask);
 /* OpenFlow's name of a reserved port number, or NULL. */
 const char *ofp_port_name(uint16_t port);
 /* A number below 65536, or a reserved name in any case. */
@@ -158,11 +164,13 @@ struct ofp_subfield {
 uint64_t ofp_subfield_get_u64(const struct ofp_subfield *sf, const struct flow *flow);
 void ofp_subfield_set_u64(const struct ofp_subfield *sf, uint64_t value, struct flow *flow);
 /* Copies as many bits as the narrower has; a wider DST gets zeros above. */
-void ofp_subfield_copy(const struct ofp_subfield *src, const struct flow *from, const struct ofp_subfield *dst, struct flow *to);
+void ofp_subfield_copy(const struct ofp_subfield *src, const struct flow *from, const struct ofp_subfield *dst,
+                       struct flow *to);
 /* Adds SF's bits to MASK, which is over FLOW. */
 void ofp_subfield_unwildcard(const struct ofp_subfield *sf, struct flow *mask);
 /* The bits of SF, right-aligned in a value of *RET_N_BYTES, as learn() and the stack have them. */
-void ofp_subfield_get(const struct ofp_subfield *sf, const struct flow *flow, union ofp_value *ret_value, size_t *ret_n_bytes);
+void ofp_subfield_get(const struct ofp_subfield *sf, const struct flow *flow, union ofp_value *ret_value,
+                      size_t *ret_n_bytes);
 /* Reads "FIELD[A..B]", "FIELD[A]", "FIELD[]" or "FIELD".  Returns NULL, or what is wrong, to be freed by the caller. */
 char *ofp_subfield_scan(const char *text, struct ofp_subfield *ret_sf);
 void ofp_subfield_print(FILE *out, const struct ofp_subfield *sf);
@@ -173,12 +181,14 @@ enum ofp_error ofp_subfield_check(const struct ofp_subfield *sf);
 
 /* Takes a header off B: 4 bytes, of an experimenter 8.  *RET_FIELD is NULL if it names no field of ours.  Errors:
  * OFPBMC_BAD_LEN if B is too short, or a length that *RET_FIELD cannot have. */
-enum ofp_error ofp_header_pull(struct bytes *b, const struct ofp_field **ret_field, bool *ret_has_mask, size_t *ret_payload);
-/* Takes header, value and mask off B, as in set_field and reg_load2 too.  Without a mask on the wire *RET_MASK is all ones. */
+enum ofp_error ofp_header_pull(struct bytes *b, const struct ofp_field **ret_field, bool *ret_has_mask,
+                               size_t *ret_payload);
+/* Takes header, value and mask off B, as in set_field and reg_load2 too.  Without a mask on the wire *RET_MASK is all
+ * ones. */
 enum ofp_error ofp_entry_pull(struct bytes *b, const struct ofp_field **ret_field, union ofp_value *ret_value,
                               union ofp_value *ret_mask);
-/* Appends the header of FIELD as VERSION has it, announcing what follows; and an entry (MASK NULL: without).  The field must have a
- * header. */
+/* Appends the header of FIELD as VERSION has it, announcing what follows; and an entry (MASK NULL: without).  The field
+ * must have a header. */
 void ofp_header_put(struct buf *b, const struct ofp_field *field, enum ofp_version version, bool has_mask);
 void ofp_entry_put(struct buf *b, const struct ofp_field *field, enum ofp_version version, const union ofp_value *value,
                    const union ofp_value *mask);

@@ -1,25 +1,25 @@
 /* The headers of NXM and OXM: 32 bits that say which field follows, in how many bytes, and if a mask does.
  *
- * A header is class (16 bits), number (7), whether there is a mask (1), and length of what follows (8).  An experimenter's id is
- * the first of what follows, and counts in the length. */
+ * A header is class (16 bits), number (7), whether there is a mask (1), and length of what follows (8).  An
+ * experimenter's id is the first of what follows, and counts in the length. */
 #include <config.h>
 
 #include "lib/ofp/ofp-field.h"
 
 /* What a decoder looks a field up by: class and number in one; an experimenter's class becomes one that nobody has. */
-#define KEY_NXM_OF OFP_CLASS_NXM_OF
-#define KEY_NXM_NX OFP_CLASS_NXM_NX
-#define KEY_OXM_OF OFP_CLASS_OXM_OF
-#define KEY_OXM_OF_PKT OFP_CLASS_OXM_OF_PKT
-#define KEY_ONFOXM_ET 0x10000
-#define KEY_NXOXM_NSH 0x10001
+#define KEY_NXM_OF         OFP_CLASS_NXM_OF
+#define KEY_NXM_NX         OFP_CLASS_NXM_NX
+#define KEY_OXM_OF         OFP_CLASS_OXM_OF
+#define KEY_OXM_OF_PKT     OFP_CLASS_OXM_OF_PKT
+#define KEY_ONFOXM_ET      0x10000
+#define KEY_NXOXM_NSH      0x10001
 #define KEY(CLASS, NUMBER) ((CLASS) << 7 | (NUMBER))
-#define KEY_NO_HEADER KEY(0x20000, 0)
+#define KEY_NO_HEADER      KEY(0x20000, 0)
 
 #define H(CLASS, NAME, NUMBER, VERSION) KEY(KEY_##CLASS, NUMBER)
-#define NONE (-1)
+#define NONE                            (-1)
 /* A header that a field does not have must be a case of its own. */
-#define CASE(KEY, ID, COLUMN) case (KEY) < 0 ? KEY_NO_HEADER + 3 * (ID) + (COLUMN) : (KEY)
+#define KEY_OF(HEADER, ID, COLUMN) ((HEADER) < 0 ? KEY_NO_HEADER + 3 * (ID) + (COLUMN) : (HEADER))
 
 const struct ofp_field *ofp_field_by_header(uint16_t class, uint8_t number, uint32_t experimenter)
 {
@@ -32,8 +32,11 @@ const struct ofp_field *ofp_field_by_header(uint16_t class, uint8_t number, uint
         key_class = experimenter == OFP_EXPERIMENTER_ONF ? KEY_ONFOXM_ET : KEY_NXOXM_NSH;
     }
     switch (KEY(key_class, number)) {
-#define FIELD(ID, NAME, ALIAS, BYTES, BITS, MASK, ACCESS, PREREQ, FORMAT, WHERE, NXM, OXM, ET)                        \
-    CASE(NXM, OFP_FIELD_##ID, 0) : CASE(OXM, OFP_FIELD_##ID, 1) : CASE(ET, OFP_FIELD_##ID, 2) : return ofp_field(OFP_FIELD_##ID);
+#define FIELD(ID, NAME, ALIAS, BYTES, BITS, MASK, ACCESS, PREREQ, FORMAT, WHERE, NXM, OXM, ET)                         \
+    case KEY_OF(NXM, OFP_FIELD_##ID, 0):                                                                               \
+    case KEY_OF(OXM, OFP_FIELD_##ID, 1):                                                                               \
+    case KEY_OF(ET, OFP_FIELD_##ID, 2):                                                                                \
+        return ofp_field(OFP_FIELD_##ID);
         OFP_FIELDS(FIELD)
 #undef FIELD
     default:
@@ -41,7 +44,8 @@ const struct ofp_field *ofp_field_by_header(uint16_t class, uint8_t number, uint
     }
 }
 
-enum ofp_error ofp_header_pull(struct bytes *b, const struct ofp_field **ret_field, bool *ret_has_mask, size_t *ret_payload)
+enum ofp_error ofp_header_pull(struct bytes *b, const struct ofp_field **ret_field, bool *ret_has_mask,
+                               size_t *ret_payload)
 {
     struct bytes rest = *b;
     const uint8_t *h = bytes_pull(&rest, 4);

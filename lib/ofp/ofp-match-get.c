@@ -33,8 +33,8 @@ static bool mask_ok(const struct ofp_field *f, const union ofp_value *mask)
     return !is_outside(ones.b, mask->b, f->n_bytes);
 }
 
-static enum ofp_error add_field(const struct ofp_field *f, const union ofp_value *value, const union ofp_value *mask, bool strict,
-                                struct match *match)
+static enum ofp_error add_field(const struct ofp_field *f, const union ofp_value *value, const union ofp_value *mask,
+                                bool strict, struct match *match)
 {
     union ofp_value have;
 
@@ -63,7 +63,8 @@ static enum ofp_error add_field(const struct ofp_field *f, const union ofp_value
 /* Is the next entry of B a cookie?  The TTL of MPLS has the same number: what tells them apart is the length. */
 static bool is_cookie(const struct bytes *b)
 {
-    return b->n >= 4 && get_u16(b->p) == OFP_CLASS_NXM_NX && b->p[2] >> 1 == COOKIE_NUMBER && b->p[3] == (b->p[2] & 1 ? 16 : 8);
+    return b->n >= 4 && get_u16(b->p) == OFP_CLASS_NXM_NX && b->p[2] >> 1 == COOKIE_NUMBER &&
+           b->p[3] == (b->p[2] & 1 ? 16 : 8);
 }
 
 static enum ofp_error pull_cookie(struct bytes *b, struct ofp_match_cookie *cookie)

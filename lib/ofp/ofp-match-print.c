@@ -1,7 +1,7 @@
 /* Matches in text, as `ovs-ofctl dump-flows` shows them.  See ofp-match.h.
  *
- * The order of fields and the words for protocols are the packaged tool's: "tcp" stands for the Ethernet type and the protocol,
- * "tp_src" for the ports of all of them. */
+ * The order of fields and the words for protocols are the packaged tool's: "tcp" stands for the Ethernet type and the
+ * protocol, "tp_src" for the ports of all of them. */
 #include <config.h>
 
 #include <arpa/inet.h>
@@ -18,25 +18,27 @@ struct printer {
 };
 
 static const uint8_t before_protocol[] = {
-    OFP_FIELD_PKT_MARK, OFP_FIELD_RECIRC_ID, OFP_FIELD_DP_HASH, OFP_FIELD_CONJ_ID, OFP_FIELD_SKB_PRIORITY, OFP_FIELD_ACTSET_OUTPUT,
-    OFP_FIELD_CT_STATE, OFP_FIELD_CT_ZONE, OFP_FIELD_CT_MARK, OFP_FIELD_CT_LABEL,
+    OFP_FIELD_PKT_MARK,      OFP_FIELD_RECIRC_ID, OFP_FIELD_DP_HASH, OFP_FIELD_CONJ_ID, OFP_FIELD_SKB_PRIORITY,
+    OFP_FIELD_ACTSET_OUTPUT, OFP_FIELD_CT_STATE,  OFP_FIELD_CT_ZONE, OFP_FIELD_CT_MARK, OFP_FIELD_CT_LABEL,
 };
 static const uint8_t tuple4[] = { OFP_FIELD_CT_NW_SRC, OFP_FIELD_CT_NW_DST };
 static const uint8_t tuple6[] = { OFP_FIELD_CT_IPV6_SRC, OFP_FIELD_CT_IPV6_DST };
 static const uint8_t tuple_rest[] = { OFP_FIELD_CT_NW_PROTO, OFP_FIELD_CT_TP_SRC, OFP_FIELD_CT_TP_DST };
 static const uint8_t after_registers[] = {
-    OFP_FIELD_TUN_ID, OFP_FIELD_TUN_SRC, OFP_FIELD_TUN_DST, OFP_FIELD_TUN_IPV6_SRC, OFP_FIELD_TUN_IPV6_DST, OFP_FIELD_TUN_GBP_ID,
-    OFP_FIELD_TUN_GBP_FLAGS, OFP_FIELD_TUN_TOS, OFP_FIELD_TUN_TTL, OFP_FIELD_TUN_FLAGS, OFP_FIELD_METADATA, OFP_FIELD_IN_PORT,
+    OFP_FIELD_TUN_ID,       OFP_FIELD_TUN_SRC,    OFP_FIELD_TUN_DST,       OFP_FIELD_TUN_IPV6_SRC,
+    OFP_FIELD_TUN_IPV6_DST, OFP_FIELD_TUN_GBP_ID, OFP_FIELD_TUN_GBP_FLAGS, OFP_FIELD_TUN_TOS,
+    OFP_FIELD_TUN_TTL,      OFP_FIELD_TUN_FLAGS,  OFP_FIELD_METADATA,      OFP_FIELD_IN_PORT,
 };
 static const uint8_t nsh_fields[] = {
-    OFP_FIELD_NSH_FLAGS, OFP_FIELD_NSH_TTL, OFP_FIELD_NSH_MDTYPE, OFP_FIELD_NSH_NP, OFP_FIELD_NSH_SPI, OFP_FIELD_NSH_SI,
-    OFP_FIELD_NSH_C1, OFP_FIELD_NSH_C2, OFP_FIELD_NSH_C3, OFP_FIELD_NSH_C4,
+    OFP_FIELD_NSH_FLAGS, OFP_FIELD_NSH_TTL, OFP_FIELD_NSH_MDTYPE, OFP_FIELD_NSH_NP, OFP_FIELD_NSH_SPI,
+    OFP_FIELD_NSH_SI,    OFP_FIELD_NSH_C1,  OFP_FIELD_NSH_C2,     OFP_FIELD_NSH_C3, OFP_FIELD_NSH_C4,
 };
 static const uint8_t arp_fields[] = {
     OFP_FIELD_ARP_SPA, OFP_FIELD_ARP_TPA, OFP_FIELD_ARP_OP, OFP_FIELD_ARP_SHA, OFP_FIELD_ARP_THA,
 };
 static const uint8_t ip_rest[] = { OFP_FIELD_NW_TOS, OFP_FIELD_NW_ECN, OFP_FIELD_NW_TTL };
-static const uint8_t mpls_fields[] = { OFP_FIELD_MPLS_LABEL, OFP_FIELD_MPLS_TC, OFP_FIELD_MPLS_TTL, OFP_FIELD_MPLS_BOS };
+static const uint8_t mpls_fields[] = { OFP_FIELD_MPLS_LABEL, OFP_FIELD_MPLS_TC, OFP_FIELD_MPLS_TTL,
+                                       OFP_FIELD_MPLS_BOS };
 static const uint8_t nd_fields[] = { OFP_FIELD_ND_TARGET, OFP_FIELD_ND_SLL, OFP_FIELD_ND_TLL };
 
 /* What stands for an Ethernet type, and for it with a protocol. */
@@ -45,13 +47,20 @@ static const struct protocol {
     uint16_t eth_type;
     int ip_proto; /* -1: none in particular. */
 } protocols[] = {
-    { "icmp", ETH_TYPE_IPV4, IPPROTO_ICMP },    { "tcp", ETH_TYPE_IPV4, IPPROTO_TCP },
-    { "udp", ETH_TYPE_IPV4, IPPROTO_UDP },      { "sctp", ETH_TYPE_IPV4, IPPROTO_SCTP },
-    { "ip", ETH_TYPE_IPV4, -1 },                { "icmp6", ETH_TYPE_IPV6, IPPROTO_ICMPV6 },
-    { "tcp6", ETH_TYPE_IPV6, IPPROTO_TCP },     { "udp6", ETH_TYPE_IPV6, IPPROTO_UDP },
-    { "sctp6", ETH_TYPE_IPV6, IPPROTO_SCTP },   { "ipv6", ETH_TYPE_IPV6, -1 },
-    { "arp", ETH_TYPE_ARP, -1 },                { "rarp", ETH_TYPE_RARP, -1 },
-    { "mpls", ETH_TYPE_MPLS, -1 },              { "mplsm", ETH_TYPE_MPLS_MC, -1 },
+    { "icmp", ETH_TYPE_IPV4, IPPROTO_ICMP },
+    { "tcp", ETH_TYPE_IPV4, IPPROTO_TCP },
+    { "udp", ETH_TYPE_IPV4, IPPROTO_UDP },
+    { "sctp", ETH_TYPE_IPV4, IPPROTO_SCTP },
+    { "ip", ETH_TYPE_IPV4, -1 },
+    { "icmp6", ETH_TYPE_IPV6, IPPROTO_ICMPV6 },
+    { "tcp6", ETH_TYPE_IPV6, IPPROTO_TCP },
+    { "udp6", ETH_TYPE_IPV6, IPPROTO_UDP },
+    { "sctp6", ETH_TYPE_IPV6, IPPROTO_SCTP },
+    { "ipv6", ETH_TYPE_IPV6, -1 },
+    { "arp", ETH_TYPE_ARP, -1 },
+    { "rarp", ETH_TYPE_RARP, -1 },
+    { "mpls", ETH_TYPE_MPLS, -1 },
+    { "mplsm", ETH_TYPE_MPLS_MC, -1 },
 };
 
 static void print_word(struct printer *p, const char *word)
@@ -104,7 +113,7 @@ static const struct protocol *find_protocol(const struct match *match)
     for (size_t i = 0; i < ARRAY_SIZE(protocols); i++) {
         const struct protocol *proto = &protocols[i];
         if (match->flow.eth_type == htons(proto->eth_type) &&
-            (proto->ip_proto < 0 || (match->mask.ip_proto == 0xff && match->flow.ip_proto == proto->ip_proto))) {
+            (proto->ip_proto < 0 || match->flow.ip_proto == proto->ip_proto)) {
             return proto;
         }
     }

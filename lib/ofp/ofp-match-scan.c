@@ -164,8 +164,9 @@ char *ofp_match_scan(const char *text, struct match *ret_match)
     return NULL;
 }
 
-/* Several fields share a place (the source port of TCP, that of UDP, the ICMP type): it is cleared if none of them is there.  What
- * is required of a packet is in places of its own, which stay; clearing one may take a requirement away from another. */
+/* Several fields share a place (the source port of TCP, that of UDP, the ICMP type): it is cleared if none of them is
+ * there.  What is required of a packet is in places of its own, which stay; clearing one may take a requirement away
+ * from another. */
 void ofp_match_normalize(struct match *match)
 {
     struct flow before;

@@ -6,7 +6,8 @@
 #include "lib/ofp/ofp-field.h"
 #include "lib/ofp/ofp-match.h"
 
-/* Bits of 'wildcards'; the addresses have six each, the number of low bits that do not count, 32 and more: none does. */
+/* Bits of 'wildcards'; the addresses have six each, the number of low bits that do not count, 32 and more: none does.
+ */
 enum {
     FW_IN_PORT = 1 << 0,
     FW_DL_VLAN = 1 << 1,

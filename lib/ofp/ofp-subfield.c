@@ -1,7 +1,7 @@
 /* Ranges of bits of fields: NXM_NX_REG0[0..15].
  *
- * Values are big-endian bytes, and bits count from the lowest; so ranges of any two fields can be copied into one another without
- * knowing where they are in a flow. */
+ * Values are big-endian bytes, and bits count from the lowest; so ranges of any two fields can be copied into one
+ * another without knowing where they are in a flow. */
 #include <config.h>
 
 #include <stdlib.h>
@@ -35,8 +35,8 @@ static void bits_put(uint8_t *b, size_t len, unsigned int ofs, unsigned int n, u
 }
 
 /* Copies N bits. */
-static void bits_copy(const uint8_t *from, size_t from_len, unsigned int from_ofs, uint8_t *to, size_t to_len, unsigned int to_ofs,
-                      unsigned int n)
+static void bits_copy(const uint8_t *from, size_t from_len, unsigned int from_ofs, uint8_t *to, size_t to_len,
+                      unsigned int to_ofs, unsigned int n)
 {
     for (unsigned int i = 0; i < n; i += 32) {
         unsigned int step = n - i < 32 ? n - i : 32;
@@ -67,7 +67,8 @@ void ofp_subfield_set_u64(const struct ofp_subfield *sf, uint64_t value, struct 
     ofp_field_set(sf->field, &v, flow);
 }
 
-void ofp_subfield_copy(const struct ofp_subfield *src, const struct flow *from, const struct ofp_subfield *dst, struct flow *to)
+void ofp_subfield_copy(const struct ofp_subfield *src, const struct flow *from, const struct ofp_subfield *dst,
+                       struct flow *to)
 {
     union ofp_value s, d;
     uint8_t zero[OFP_FIELD_MAX_BYTES] = { 0 };
@@ -100,7 +101,8 @@ void ofp_subfield_unwildcard(const struct ofp_subfield *sf, struct flow *mask)
     *mask = m.mask;
 }
 
-void ofp_subfield_get(const struct ofp_subfield *sf, const struct flow *flow, union ofp_value *ret_value, size_t *ret_n_bytes)
+void ofp_subfield_get(const struct ofp_subfield *sf, const struct flow *flow, union ofp_value *ret_value,
+                      size_t *ret_n_bytes)
 {
     size_t n = (sf->n_bits + 7) / 8;
     union ofp_value v;
@@ -147,12 +149,13 @@ char *ofp_subfield_scan(const char *text, struct ofp_subfield *ret_sf)
         return xasprintf("%s: starting bit %ld is after ending bit %ld", text, first, last);
     }
     if (first >= f->n_bits) {
-        return xasprintf("%s: starting bit %ld is not valid because field is only %u bits wide", text, first, f->n_bits);
+        return xasprintf("%s: starting bit %ld is not valid because field is only %u bits wide", text, first,
+                         f->n_bits);
     }
     if (last >= f->n_bits) {
         return xasprintf("%s: ending bit %ld is not valid because field is only %u bits wide", text, last, f->n_bits);
     }
-    *ret_sf = (struct ofp_subfield) { f, first, last - first + 1 };
+    *ret_sf = (struct ofp_subfield){ f, first, last - first + 1 };
     return NULL;
 }
 

@@ -1,17 +1,17 @@
 /* Fields: what the list says holds together, and values find their place in flows and come back. */
 #include <config.h>
 
-#include <stdarg.h>
+#include <arpa/inet.h>
 #include <setjmp.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include <cmocka.h>
 
 #include "lib/base/compiler.h"
 #include "lib/base/util.h"
@@ -96,6 +96,39 @@ static void versions_have_their_own_headers(void **state)
     assert_null(ofp_field_header(ofp_field(OFP_FIELD_TUN_TTL), OFP15_VERSION));
 }
 
+static void a_header_is_checked_before_what_follows(void **state)
+{
+    static const uint8_t reg0[] = { 0, 1, 0, 4, 1, 2, 3, 4 },
+                         flags[] = { 0xff, 0xff, 0x54, 6, 0x4f, 0x4e, 0x46, 0, 0, 2 };
+    static const uint8_t shorter[] = { 0xff, 0xff, 0x02, 3, 0x4f, 0x4e, 0x46, 0, 0, 2 },
+                         unknown[] = { 1, 0xff, 0xff, 9 };
+    const struct ofp_field *f;
+    size_t n;
+    bool has_mask;
+
+    struct bytes b = { reg0, sizeof reg0 };
+    assert_int_equal(ofp_header_pull(&b, &f, &has_mask, &n), OFPERR_NONE);
+    assert_ptr_equal(f, ofp_field(OFP_FIELD_REG0));
+    assert_true(!has_mask && n == 4 && b.n == 4);
+    b = (struct bytes){ flags, sizeof flags };
+    assert_int_equal(ofp_header_pull(&b, &f, &has_mask, &n), OFPERR_NONE);
+    assert_ptr_equal(f, ofp_field(OFP_FIELD_TCP_FLAGS));
+    assert_true(!has_mask && n == 2 && b.n == 2);
+    b = (struct bytes){ shorter, sizeof shorter };
+    assert_int_equal(ofp_header_pull(&b, &f, &has_mask, &n), OFPERR_OFPBMC_BAD_LEN);
+    assert_int_equal(b.n, sizeof shorter);
+    b = (struct bytes){ unknown, sizeof unknown };
+    assert_int_equal(ofp_header_pull(&b, &f, &has_mask, &n), OFPERR_NONE);
+    assert_null(f);
+    assert_true(has_mask && n == 9);
+
+    struct buf out = BUF_INITIALIZER;
+    ofp_header_put(&out, ofp_field(OFP_FIELD_TCP_FLAGS), OFP13_VERSION, false);
+    assert_int_equal(out.len, 8);
+    assert_memory_equal(out.data, flags, 8);
+    buf_uninit(&out);
+}
+
 /* What is set is got, and of the flow nothing else changes but what belongs to a tag. */
 static void values_come_back_from_flows(void **state)
 {
@@ -145,7 +178,8 @@ static void matches_look_at_the_bits_that_they_are_told(void **state)
         for (size_t k = 0; k < f->n_bytes; k++) {
             assert_int_equal(got.b[k] & got_mask.b[k], got.b[k]);
             assert_int_equal(got.b[k] & mask.b[k], v.b[k] & mask.b[k]);
-            assert_true(f->place.kind == OFP_PLACE_PORT32 || f->id == OFP_FIELD_PACKET_TYPE || got_mask.b[k] == mask.b[k]);
+            assert_true(f->place.kind == OFP_PLACE_PORT32 || f->id == OFP_FIELD_PACKET_TYPE ||
+                        got_mask.b[k] == mask.b[k]);
         }
     }
 }
@@ -178,11 +212,11 @@ static void a_tag_comes_with_its_fields(void **state)
     assert_int_equal(flow.vlan[0].tci, htons(0x7005));
     assert_int_equal(flow.vlan[0].tpid, htons(ETH_TYPE_VLAN));
     flow.vlan[0].tpid = htons(ETH_TYPE_QINQ);
-    v = (union ofp_value) { { 0, 9 } };
+    v = (union ofp_value){ { 0, 9 } };
     ofp_field_set(ofp_field(OFP_FIELD_VLAN_VID), &v, &flow);
     assert_int_equal(flow.vlan[0].tci, htons(0x7009));
     assert_int_equal(flow.vlan[0].tpid, htons(ETH_TYPE_QINQ));
-    v = (union ofp_value) { { 0, 0 } };
+    v = (union ofp_value){ { 0, 0 } };
     ofp_field_set(ofp_field(OFP_FIELD_VLAN_TCI), &v, &flow);
     assert_int_equal(flow.vlan[0].tpid, 0);
 }
@@ -271,7 +305,8 @@ static void subfields_are_copied_bit_by_bit(void **state)
     for (int round = 0; round < 3000; round++) {
         const struct ofp_field *from = ofp_field(OFP_FIELD_REG0 + random_byte() % 28);
         const struct ofp_field *to = ofp_field(OFP_FIELD_REG0 + random_byte() % 28);
-        struct ofp_subfield src = { from, random_byte() % from->n_bits, 0 }, dst = { to, random_byte() % to->n_bits, 0 };
+        struct ofp_subfield src = { from, random_byte() % from->n_bits, 0 },
+                            dst = { to, random_byte() % to->n_bits, 0 };
         struct flow in, out, before;
 
         src.n_bits = 1 + random_byte() % (from->n_bits - src.ofs);
@@ -347,6 +382,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_field_is_found_by_what_names_it),
         cmocka_unit_test(versions_have_their_own_headers),
+        cmocka_unit_test(a_header_is_checked_before_what_follows),
         cmocka_unit_test(values_come_back_from_flows),
         cmocka_unit_test(matches_look_at_the_bits_that_they_are_told),
         cmocka_unit_test(registers_overlap_as_numbers),

@@ -1,19 +1,20 @@
 /* Matches on the wire and in text, against what the packaged ovs-ofctl makes of the same lines.
  *
- * tests/ofp/match.data has for each of several hundred lines the tool's text and its bytes in four forms; tests/ofp/make-match-data
- * makes it.  The rest are entries that no tool sends: each must get the error that the packaged switch gives. */
+ * tests/ofp/match.data has for each of several hundred lines the tool's text and its bytes in four forms;
+ * tests/ofp/make-match-data makes it.  The rest are entries that no tool sends: each must get the error that the
+ * packaged switch gives. */
 #include <config.h>
 
-#include <stdarg.h>
+#include <arpa/inet.h>
 #include <setjmp.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #include "lib/base/compiler.h"
 #include "lib/base/util.h"
@@ -42,7 +43,8 @@ static void differs(const char *format, ...)
     n_differences++;
 }
 
-/* Calls CHECK for each line of the data; those of what the tool refuses have "!" as COL_TEXT and the text as COL_NORMAL. */
+/* Calls CHECK for each line of the data; those of what the tool refuses have "!" as COL_TEXT and the text as
+ * COL_NORMAL. */
 static void for_each_line(void (*check)(const struct line *))
 {
     static const char path[] = SRCDIR "/tests/ofp/match.data";
@@ -192,7 +194,8 @@ static void check_encoding(const struct line *l)
 
 static void bytes_are_the_tools(void **state) { for_each_line(check_encoding); }
 
-/* What a form of the wire cannot say: the id and priority of a tag that is not there, and in 1.0 that a packet is of Ethernet. */
+/* What a form of the wire cannot say: the id and priority of a tag that is not there, and in 1.0 that a packet is of
+ * Ethernet. */
 static void settle(struct match *m, bool ofp10)
 {
     bool untagged = (m->mask.vlan[0].tci & htons(VLAN_CFI)) && !(m->flow.vlan[0].tci & htons(VLAN_CFI));
@@ -276,7 +279,8 @@ static const struct {
     const char *hex;
     enum ofp_error strict, loose;
 } wrong[] = {
-    /* Port without TCP; protocol before the Ethernet type; a later fragment's port; a label without MPLS; a priority without tag. */
+    /* Port without TCP; protocol before the Ethernet type; a later fragment's port; a label without MPLS; a priority
+       without tag. */
     { "00001202 0050", OFPERR_OFPBMC_BAD_PREREQ, OFPERR_NONE },
     { "00000c01 06 00000602 0800", OFPERR_OFPBMC_BAD_PREREQ, OFPERR_NONE },
     { "00000602 0800 00000c01 06 00013401 03 00001202 0005", OFPERR_OFPBMC_BAD_PREREQ, OFPERR_NONE },
@@ -284,14 +288,16 @@ static const struct {
     { "80000e01 03", OFPERR_OFPBMC_BAD_PREREQ, OFPERR_NONE },
     { "80000c02 0000 80000e01 03", OFPERR_OFPBMC_BAD_PREREQ, OFPERR_NONE },
     { "00000602 0800 00000c01 06 00001202 0005 00013401 03", OFPERR_OFPBMC_BAD_PREREQ, OFPERR_NONE },
-    { "00000602 86dd 00000c01 3a 00012a01 87 00013006 010203040506 00012c01 01", OFPERR_OFPBMC_BAD_PREREQ, OFPERR_NONE },
+    { "00000602 86dd 00000c01 3a 00012a01 87 00013006 010203040506 00012c01 01", OFPERR_OFPBMC_BAD_PREREQ,
+      OFPERR_NONE },
     { "80000c02 1005 80000e01 03", OFPERR_NONE, OFPERR_NONE },
     { "80005804 00010800 00000406 010203040506", OFPERR_OFPBMC_BAD_PREREQ, OFPERR_NONE },
     /* A connection's tuple: of one that is not known, and of one that is. */
     { "0001ee01 06", OFPERR_OFPBMC_BAD_PREREQ, OFPERR_NONE },
     { "0001d308 00000020 00000020 0001ee01 06", OFPERR_OFPBMC_BAD_PREREQ, OFPERR_NONE },
     { "0001d308 00000020 00000030 0001ee01 06", OFPERR_NONE, OFPERR_NONE },
-    { "0001d204 00000020 0001f004 01020304 0001f610 fe800000000000000000000000000001", OFPERR_OFPBMC_BAD_PREREQ, OFPERR_NONE },
+    { "0001d204 00000020 0001f004 01020304 0001f610 fe800000000000000000000000000001", OFPERR_OFPBMC_BAD_PREREQ,
+      OFPERR_NONE },
     { "0001d204 00000020 0001ee01 06", OFPERR_NONE, OFPERR_NONE },
     { "0001d308 00000008 00000008 0001ee01 06", OFPERR_NONE, OFPERR_NONE },
     /* Twice, also under another name or in part. */
@@ -322,7 +328,8 @@ static const struct {
     { "ffff0205 12345678 01", OFPERR_OFPBMC_BAD_FIELD, OFPERR_NONE },
     { "ffff7e05 4f4e4600 01", OFPERR_OFPBMC_BAD_FIELD, OFPERR_NONE },
     { "01fffe00", OFPERR_OFPBMC_BAD_FIELD, OFPERR_NONE },
-    /* Lengths of 0, 1, one too few, one too many, beyond the end; half a header; an experimenter's without room for its id. */
+    /* Lengths of 0, 1, one too few, one too many, beyond the end; half a header; an experimenter's without room for its
+       id. */
     { "00000600", OFPERR_OFPBMC_BAD_LEN, OFPERR_OFPBMC_BAD_LEN },
     { "00000601 08", OFPERR_OFPBMC_BAD_LEN, OFPERR_OFPBMC_BAD_LEN },
     { "00000603 080000", OFPERR_OFPBMC_BAD_LEN, OFPERR_OFPBMC_BAD_LEN },
@@ -371,7 +378,8 @@ static void cookies_are_matched_beside_the_packet(void **state)
     assert_int_equal(pull_hex(part, true, &m, &c), OFPERR_NONE);
     assert_true(c.cookie == 5 && c.mask == 7);
     assert_int_equal(pull_hex("00013d10 0000000000000008 0000000000000007", true, &m, &c), OFPERR_OFPBMC_BAD_WILDCARDS);
-    assert_int_equal(pull_hex("00013c08 0000000000000005 00013c08 0000000000000005", true, &m, &c), OFPERR_OFPBMC_DUP_FIELD);
+    assert_int_equal(pull_hex("00013c08 0000000000000005 00013c08 0000000000000005", true, &m, &c),
+                     OFPERR_OFPBMC_DUP_FIELD);
     assert_true(c.cookie == 5 && c.mask == 7);
 
     memset(&m, 0, sizeof m);
@@ -393,7 +401,7 @@ static void an_ofp_match_is_inside_its_padding(void **state)
     assert_int_equal(m.flow.eth_type, htons(0x800));
     for (size_t n = 0; n < 16; n++) {
         uint8_t *copy = xmemdup(good, n ? n : 1);
-        b = (struct bytes) { copy, n };
+        b = (struct bytes){ copy, n };
         assert_int_equal(ofp_match_pull_oxm(&b, true, &m), OFPERR_OFPBMC_BAD_LEN);
         assert_int_equal(b.n, n);
         free(copy);
@@ -401,20 +409,26 @@ static void an_ofp_match_is_inside_its_padding(void **state)
     for (int length = 0; length < 4; length++) {
         memcpy(bytes, good, sizeof good);
         bytes[3] = length;
-        b = (struct bytes) { bytes, sizeof bytes };
+        b = (struct bytes){ bytes, sizeof bytes };
         assert_int_equal(ofp_match_pull_oxm(&b, true, &m), OFPERR_OFPBMC_BAD_LEN);
     }
+    static const uint8_t unknown[] = { 0, 1, 0, 3, 0x01, 0xff, 0xfe, 0 };
+    uint8_t *copy = xmemdup(unknown, sizeof unknown);
+    b = (struct bytes){ copy, sizeof unknown };
+    assert_int_equal(ofp_match_pull_oxm(&b, false, &m), OFPERR_OFPBMC_BAD_LEN);
+    free(copy);
     memcpy(bytes, good, sizeof good);
     bytes[1] = 0; /* OpenFlow 1.1's. */
-    b = (struct bytes) { bytes, sizeof bytes };
+    b = (struct bytes){ bytes, sizeof bytes };
     assert_int_equal(ofp_match_pull_oxm(&b, true, &m), OFPERR_OFPBMC_BAD_TYPE);
 }
 
 /* Tags that OXM has no entries for go as NXM, and come back unchanged. */
 static void every_vlan_match_survives_oxm(void **state)
 {
-    static const char *const texts[] = { "vlan_tci=0x5", "vlan_tci=0x6000/0xe000", "vlan_tci=0x3005/0x3fff", "vlan_tci=0/0xe000",
-                                         "vlan_tci=0x5005/0xf00f", "vlan_tci=0x1000/0x3000", "dl_vlan_pcp=7" };
+    static const char *const texts[] = { "vlan_tci=0x5",      "vlan_tci=0x6000/0xe000", "vlan_tci=0x3005/0x3fff",
+                                         "vlan_tci=0/0xe000", "vlan_tci=0x5005/0xf00f", "vlan_tci=0x1000/0x3000",
+                                         "dl_vlan_pcp=7" };
 
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
         struct buf b = BUF_INITIALIZER;
@@ -426,6 +440,28 @@ static void every_vlan_match_survives_oxm(void **state)
         assert_memory_equal(&m, &back, sizeof m);
         buf_uninit(&b);
     }
+}
+
+static void an_ofp10_match_leaves_out_what_it_cannot_say(void **state)
+{
+    static const char *const texts[] = {
+        "ip,nw_src=1.2.3.4/255.255.0.255", "ip,reg0=5",   "ip,dl_src=1:2:3:4:5:6/ff:ff:ff:ff:ff:00",
+        "ip,vlan_tci=0x1000/0x1000",       "ip,nw_ecn=1", "ip,nw_dst=0.0.0.1/0.0.0.1"
+    };
+    struct buf b = BUF_INITIALIZER;
+
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+        struct match m;
+        assert_null(ofp_match_scan(texts[i], &m));
+        buf_clear(&b);
+        ofp_match_put_ofp10(&b, &m);
+        assert_int_equal(b.len, OFP10_MATCH_LEN);
+        ofp_match_from_ofp10(b.data, &m);
+        char *s = print(&m);
+        assert_string_equal(s, "ip");
+        free(s);
+    }
+    buf_uninit(&b);
 }
 
 /* Bytes of an ofp10_match whose meaning `ovs-ofctl parse-ofp10-match` has shown. */
@@ -452,7 +488,9 @@ static void meaningless_bytes_of_an_ofp10_match_are_not_looked_at(void **state)
         char hex[128] = "";
         struct match m;
         for (const char *p = cases[i].hex; *p; p++) {
-            strncat(hex, p, *p != ' ');
+            if (*p != ' ') {
+                strncat(hex, p, 1);
+            }
         }
         assert_true(from_hex(hex, bytes) >= OFP10_MATCH_LEN);
         ofp_match_from_ofp10(bytes, &m);
@@ -472,6 +510,7 @@ int main(void)
         cmocka_unit_test(cookies_are_matched_beside_the_packet),
         cmocka_unit_test(an_ofp_match_is_inside_its_padding),
         cmocka_unit_test(every_vlan_match_survives_oxm),
+        cmocka_unit_test(an_ofp10_match_leaves_out_what_it_cannot_say),
         cmocka_unit_test(meaningless_bytes_of_an_ofp10_match_are_not_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
