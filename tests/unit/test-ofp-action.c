@@ -430,6 +430,27 @@ static void deep_nests_are_refused(void **state)
     buf_uninit(&acts);
 }
 
+/* A learn whose value is wider than any field, at each place in the buffer: it must stay inside. */
+static void values_wider_than_a_field_are_refused(void **state)
+{
+    for (unsigned int before = 0; before < 80; before++) {
+        struct buf wire = BUF_INITIALIZER, acts = BUF_INITIALIZER;
+
+        for (unsigned int i = 0; i < before; i++) {
+            put_hex(&wire, "0000000800010000");
+        }
+        put_hex(&wire, "ffff00a8000023200010000000008000000000000000000000000100000000002bff");
+        for (int i = 0; i < 128; i++) {
+            buf_put_u8(&wire, 0xff);
+        }
+        put_hex(&wire, "0001de100000");
+        buf_pad8(&wire, 0);
+        assert_int_equal(ofp_actions_decode(wire.data, wire.len, OFP10_VERSION, &acts), OFPERR_OFPBAC_BAD_SET_LEN);
+        buf_uninit(&wire);
+        buf_uninit(&acts);
+    }
+}
+
 struct check_case {
     const char *match, *actions;
     enum ofp_version version;
@@ -470,6 +491,7 @@ static const struct check_case check_cases[] = {
     { "mpls", "pop_mpls:0x0800,mod_nw_src:1.2.3.4", OFP13_VERSION, OFPERR_NONE },
     { "mpls", "pop_mpls:0x0800,set_mpls_ttl:1", OFP13_VERSION, OFPERR_OFPBAC_MATCH_INCONSISTENT },
     { "ip", "pop_mpls:0x0800", OFP13_VERSION, OFPERR_OFPBAC_MATCH_INCONSISTENT },
+    { "tcp", "push_mpls:0x8847,pop_mpls:0x0800,mod_tp_src:5", OFP13_VERSION, OFPERR_OFPBAC_MATCH_INCONSISTENT },
     /* A clone sees what was before it, and leaves nothing behind. */
     { "ip", "clone(push_mpls:0x8847),mod_nw_src:1.2.3.4", OFP13_VERSION, OFPERR_NONE },
     { "", "clone(mod_nw_src:1.2.3.4)", OFP13_VERSION, OFPERR_OFPBAC_MATCH_INCONSISTENT },
@@ -563,6 +585,10 @@ static void instructions_stand_in_order_and_once(void **state)
         { "0006000800000005", OFP13_VERSION, OFPERR_NONE },
         { "0006000800000005", OFP15_VERSION, OFPERR_OFPBIC_UNKNOWN_INST },
         { "00030010000000000012000800000000", OFP13_VERSION, OFPERR_NONE },
+        /* A mask, before 1.5. */
+        { "00040018000000000019001000010108000000010000000f", OFP13_VERSION, OFPERR_OFPBAC_BAD_SET_MASK },
+        { "00040018000000000019001000010108000000010000000f", OFP14_VERSION, OFPERR_OFPBAC_BAD_SET_MASK },
+        { "00040018000000000019001000010108000000010000000f", OFP15_VERSION, OFPERR_NONE },
         /* Actions that no action set has. */
         { "0003001800000000ffff0010000023200011000000000000", OFP13_VERSION, OFPERR_OFPBAC_BAD_TYPE },
     };
@@ -732,6 +758,7 @@ int main(void)
         cmocka_unit_test(bad_bytes_have_the_referees_errors),
         cmocka_unit_test(errors_name_action_and_value),
         cmocka_unit_test(deep_nests_are_refused),
+        cmocka_unit_test(values_wider_than_a_field_are_refused),
         cmocka_unit_test(checking_follows_the_match_and_the_actions_before),
         cmocka_unit_test(ports_and_tables_that_a_bridge_lacks_are_refused),
         cmocka_unit_test(instructions_stand_in_order_and_once),
