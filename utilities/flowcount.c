@@ -113,14 +113,16 @@ static bool claim(struct flowcount *c, uint64_t position)
 static void add_to_flow(struct flowcount *c, struct flowcount_flow *f, uint32_t seq)
 {
     c->flows_seen += !f->received++;
-    c->flows_complete += f->received == c->per_flow;
     if (seq >= f->end) {
         f->end = seq + 1;
-        return;
+    } else {
+        c->reordered++;
+        c->flows_reordered += !f->reordered;
+        f->reordered = true;
     }
-    c->reordered++;
-    c->flows_reordered += !f->reordered;
-    f->reordered = true;
+    bool is_complete = f->received == c->per_flow;
+    c->flows_complete += is_complete;
+    c->flows_in_order += is_complete && !f->reordered;
 }
 
 /* Counts probe P, which is of the stream of C and arrived at ARRIVAL_NS (CLOCK_MONOTONIC).  An arrival before the

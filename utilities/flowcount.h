@@ -32,6 +32,7 @@ struct flowcount {
     uint32_t flows_seen;        /* Flows of which a packet arrived. */
     uint32_t flows_complete;    /* Flows of which all did. */
     uint32_t flows_reordered;   /* Flows with a reordered packet. */
+    uint32_t flows_in_order;    /* Flows of which all packets arrived, none reordered. */
     uint64_t first_ns, last_ns; /* Arrival of the first and the last of 'received'. */
     struct latency setup;       /* Of the first packets of the flows. */
     struct latency all;

@@ -1,9 +1,10 @@
 /* flowgen: new flows at a chosen pace.
  *
- * Sends probes (flowprobe.h), K a flow, back to back, through a packet socket: every flow has a source address that no
- * switch has seen, so its first packet is a miss.  What matters is that the figures can be believed:
+ * Sends probes (flowprobe.h), K a flow, through a packet socket: every flow has a source address that no switch has
+ * seen, so its first packet is a miss.  The packets of a flow go back to back, in a turn of its own; or (--spread) the
+ * first of all flows, then the second of all: flows that live.  What matters is that the figures can be believed:
  *
- *   - Flow i of a paced run is due at start + i / rate, whatever became of the flows before it.  What is due goes out
+ *   - Turn i of a paced run is due at start + i / rate, whatever became of those before it.  What is due goes out
  *     in as few sendmmsg() as possible, at most --batch packets each; what goes out more than a millisecond after it
  *     was due is counted as late, so a machine that cannot keep the pace does not look like one that can.
  *   - The time of sending is read once for a sendmmsg(): a latency errs upward by the time that the packets in front of
@@ -53,8 +54,8 @@ struct options {
     size_t n_devices;
     uint32_t stream, first, n_flows, per_flow, first_seq;
     unsigned batch;
-    uint64_t rate; /* Flows a second; 0: as fast as can be. */
-    bool burst, json;
+    uint64_t rate; /* Turns a second; 0: as fast as can be. */
+    bool burst, spread, json;
     size_t size; /* 0: the smallest. */
     struct eth_addr dst;
     uint16_t ethertype;
@@ -65,7 +66,7 @@ struct options {
 struct gen {
     const struct options *o;
     int fd;
-    uint64_t start_ns, end_ns; /* When the first flow is due, and when to give up. */
+    uint64_t start_ns, end_ns; /* When the first turn is due, and when to give up. */
 
     struct mmsghdr msgs[MAX_BATCH];
     struct iovec iovs[MAX_BATCH];
@@ -150,9 +151,12 @@ static unsigned send_batch(struct gen *g, unsigned n)
     return done;
 }
 
-static uint64_t due_ns(const struct gen *g, uint64_t flow)
+/* Packets of one turn, which are due at the same time: all of a flow, or one. */
+static uint32_t per_turn(const struct options *o) { return o->spread ? 1 : o->per_flow; }
+
+static uint64_t due_ns(const struct gen *g, uint64_t turn)
 {
-    return g->o->rate ? g->start_ns + (flow * NSEC + g->o->rate - 1) / g->o->rate : g->start_ns;
+    return g->o->rate ? g->start_ns + (turn * NSEC + g->o->rate - 1) / g->o->rate : g->start_ns;
 }
 
 /* Makes the next N packets, to be sent NOW. */
@@ -161,16 +165,18 @@ static void fill_batch(struct gen *g, unsigned n, uint64_t now)
     const struct options *o = g->o;
 
     for (unsigned i = 0; i < n; i++) {
+        const uint64_t k = g->next + i;
+        g->flows[i] = o->spread ? k % o->n_flows : k / o->per_flow;
         struct flowprobe p = {
             .stream = o->stream,
-            .flow = o->first + (g->flows[i] = (g->next + i) / o->per_flow),
-            .seq = o->first_seq + (g->next + i) % o->per_flow,
+            .flow = o->first + g->flows[i],
+            .seq = o->first_seq + (o->spread ? k / o->n_flows : k % o->per_flow),
             .sent_ns = now,
         };
         flowprobe_write(frame_of(g, i), o->ethertype, &p);
         g->addrs[i].sll_ifindex = o->devices[p.flow % o->n_devices].ifindex;
-        if (o->rate && p.seq == o->first_seq) {
-            uint64_t due = due_ns(g, g->flows[i]);
+        if (o->rate && k % per_turn(o) == 0) {
+            uint64_t due = due_ns(g, k / per_turn(o));
             uint64_t late = now > due ? now - due : 0;
             g->late += late > LATE_NSEC;
             g->late_max_ns = MAX(g->late_max_ns, late);
@@ -178,26 +184,26 @@ static void fill_batch(struct gen *g, unsigned n, uint64_t now)
     }
 }
 
-/* Waits until FLOW is due, or the end.  Returns the time. */
-static uint64_t wait_for(struct gen *g, uint64_t flow)
+/* Waits until TURN is due, or the end.  Returns the time. */
+static uint64_t wait_for(struct gen *g, uint64_t turn)
 {
-    uint64_t until = MIN(due_ns(g, flow), g->end_ns);
+    uint64_t until = MIN(due_ns(g, turn), g->end_ns);
     struct timespec t = { .tv_sec = until / NSEC, .tv_nsec = until % NSEC };
 
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL); /* A signal is looked at by the caller. */
     return clock_nsec();
 }
 
-/* Returns how many flows are due at NOW. */
-static uint64_t flows_due(const struct gen *g, uint64_t now)
+/* Returns how many of TOTAL packets are due at NOW. */
+static uint64_t packets_due(const struct gen *g, uint64_t now, uint64_t total)
 {
     if (!g->o->rate) {
-        return g->o->n_flows;
+        return total;
     }
     /* Through seconds and rest: the product of time and rate does not fit. */
     uint64_t elapsed = now - g->start_ns;
     uint64_t n = elapsed / NSEC * g->o->rate + elapsed % NSEC * g->o->rate / NSEC + 1;
-    return MIN(n, g->o->n_flows);
+    return MIN(n * per_turn(g->o), total);
 }
 
 static void gen_run(struct gen *g)
@@ -212,9 +218,9 @@ static void gen_run(struct gen *g)
             g->out_of_time = true;
             return;
         }
-        uint64_t due = flows_due(g, now) * g->o->per_flow;
+        uint64_t due = packets_due(g, now, total);
         if (due <= g->next) {
-            now = wait_for(g, g->next / g->o->per_flow);
+            now = wait_for(g, g->next / per_turn(g->o));
             continue;
         }
         unsigned n = MIN(due - g->next, g->o->batch);
@@ -262,11 +268,14 @@ static NO_RETURN void print_help(void)
            "                          in their source addresses 02:SS:SS:FF:FF:FF\n"
            "  --flows N               number of flows, up to %u\n"
            "  --per-flow K            packets a flow, back to back (default: 1)\n"
+           "  --spread                not back to back: the first packet of all flows, then the\n"
+           "                          second of all, and so on\n"
            "  --first FLOW            number of the first flow (default: 0)\n"
            "  --first-seq J           number of the first packet of each flow (default: 0)\n\n"
            "Pace:\n"
            "  --burst                 as fast as possible (default)\n"
-           "  --rate FLOWS_PER_S      one flow each 1/FLOWS_PER_S seconds\n"
+           "  --rate FLOWS_PER_S      one flow each 1/FLOWS_PER_S seconds; with --spread: one\n"
+           "                          packet\n"
            "  --duration S            end after S seconds at the latest (default: 60)\n"
            "  --batch N               at most N packets a system call, 1 to %d, which share one\n"
            "                          time of sending (default: %d)\n"
@@ -292,6 +301,7 @@ static const struct option long_options[] = {
     { "flows", required_argument, NULL, 'n' },
     { "per-flow", required_argument, NULL, 'k' },
     { "first", required_argument, NULL, 'f' },
+    { "spread", no_argument, NULL, 'S' },
     { "burst", no_argument, NULL, 'b' },
     { "rate", required_argument, NULL, 'r' },
     { "duration", required_argument, NULL, 'd' },
@@ -399,6 +409,7 @@ static void parse_options(int argc, char *argv[], struct options *o)
         }
         has_stream = has_stream || c == 's';
         o->burst = o->burst || c == 'b';
+        o->spread = o->spread || c == 'S';
         o->json = o->json || c == 'j';
         take(o, c, long_options[index].name);
     }
@@ -430,10 +441,11 @@ static void report(const struct gen *g, uint64_t dropped)
 {
     const struct options *o = g->o;
     struct flowreport r;
-    uint64_t flows = g->next / o->per_flow;
-    /* N flows at a pace begin within N - 1 intervals; as fast as can be, the last one's time counts, too. */
+    uint64_t turns = g->next / per_turn(o);
+    uint64_t flows = MIN(turns, o->n_flows);
+    /* N turns at a pace begin within N - 1 intervals; as fast as can be, the last one's time counts, too. */
     uint64_t elapsed = o->rate ? g->last_ns - g->first_ns : g->done_ns - g->first_ns;
-    double n = o->rate ? (double) flows - 1 : (double) flows;
+    double n = o->rate ? (double) turns - 1 : (double) turns;
 
     flowreport_begin(&r, o->json);
     flowreport_next(&r);

@@ -482,6 +482,7 @@ static void report(const struct sink *s, uint64_t dropped, uint64_t backlog_drop
         flowreport_count(&r, "flows_seen", c->flows_seen);
         flowreport_count(&r, "flows_complete", c->flows_complete);
         flowreport_count(&r, "flows_reordered", c->flows_reordered);
+        flowreport_count(&r, "flows_in_order", c->flows_in_order);
         report_latency(&r, "setup", &c->setup);
         report_latency(&r, "all", &c->all);
         flowreport_real(&r, "rate", flowcount_rate(c), 1);

@@ -204,6 +204,7 @@ static void test_all_that_is_expected_is_complete(void **state)
     assert_int_equal(c.received, 150);
     assert_int_equal(c.flows_seen, 50);
     assert_int_equal(c.flows_complete, 50);
+    assert_int_equal(c.flows_in_order, 50);
     assert_int_equal(c.duplicates + c.reordered + c.unexpected + c.flows_reordered, 0);
     assert_int_equal(c.setup.n, 50);
     assert_int_equal(c.all.n, 150);
@@ -224,6 +225,7 @@ static void test_a_duplicate_does_not_stand_for_a_lost_packet(void **state)
     assert_int_equal(c.duplicates, 1);
     assert_int_equal(c.flows_seen, 2);
     assert_int_equal(c.flows_complete, 1);
+    assert_int_equal(c.flows_in_order, 1);
     /* A late copy is no disorder, and its latency does not count. */
     arrive_at(&c, 0, 0, 1000, 999);
     assert_int_equal(c.duplicates, 2);
@@ -248,6 +250,24 @@ static void test_what_was_overtaken_is_reordered_and_what_is_missing_is_not(void
     assert_int_equal(c.flows_reordered, 2);
     assert_int_equal(flowcount_expected(&c) - c.received, 21 - 14);
     assert_int_equal(c.duplicates, 0);
+    flowcount_uninit(&c);
+}
+
+static void test_a_flow_is_in_order_if_all_of_it_arrives_and_nothing_is_overtaken(void **state)
+{
+    struct flowcount c;
+
+    flowcount_init(&c, 0, 0, 4, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        arrive(&c, 0, i);             /* In order. */
+        arrive(&c, 1, (i + 2) % 3);   /* Complete, and the last one first. */
+        arrive(&c, 2, i / 2);         /* One is missing, one comes twice. */
+        arrive(&c, 3, 2 - MIN(i, 1)); /* Neither complete nor in order. */
+    }
+    assert_int_equal(c.flows_seen, 4);
+    assert_int_equal(c.flows_complete, 2);
+    assert_int_equal(c.flows_reordered, 2);
+    assert_int_equal(c.flows_in_order, 1);
     flowcount_uninit(&c);
 }
 
@@ -334,6 +354,7 @@ int main(void)
         cmocka_unit_test(test_all_that_is_expected_is_complete),
         cmocka_unit_test(test_a_duplicate_does_not_stand_for_a_lost_packet),
         cmocka_unit_test(test_what_was_overtaken_is_reordered_and_what_is_missing_is_not),
+        cmocka_unit_test(test_a_flow_is_in_order_if_all_of_it_arrives_and_nothing_is_overtaken),
         cmocka_unit_test(test_what_is_out_of_range_is_unexpected),
         cmocka_unit_test(test_set_up_time_is_that_of_the_first_packets),
         cmocka_unit_test(test_an_arrival_before_the_sending_is_no_time_at_all),
