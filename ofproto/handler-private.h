@@ -30,6 +30,8 @@ struct handler {
     struct sched sched;
     struct upcall_batch batch;
     uint64_t looked;     /* When the channels were last looked at, ns; 0: it has slept since. */
+    uint64_t done;       /* When the last batch was, ns; 0: it was not timed. */
+    bool served;         /* The last pass had a batch. */
     uint64_t service_ns; /* What an upcall costs, of late. */
 
     uint64_t pass_since;   /* Atomic: when the pass that goes on began, ns; 0: it sleeps. */

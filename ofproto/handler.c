@@ -215,6 +215,7 @@ static unsigned int serve(struct handler *h, uint64_t now)
     t[2] = timed ? clock_nsec() : 0;
     upcall_batch_end(b);
     finish_cells(h, cells, n_own, n, t, timed);
+    h->done = t[2];
     COUNT(h, batches);
     return n;
 }
@@ -229,6 +230,17 @@ static void note_pass(struct handler *h, uint64_t now)
     if (h->sched.n > h->stats.most_waiting) {
         __atomic_store_n(&h->stats.most_waiting, h->sched.n, __ATOMIC_RELAXED);
     }
+}
+
+/* Nothing waits any more: from now on the channels are looked at again, since an upcall ends the sleep.  The clock is read only if
+ * the last batch was not timed, and so was no small one. */
+static void note_rest(struct handler *h)
+{
+    if (h->served) {
+        histogram_record(&h->stats.absence, (h->done ? h->done : clock_nsec()) - h->looked);
+        h->served = false;
+    }
+    h->looked = 0;
 }
 
 /* We are to sleep: colleagues may hire us.  Returns false if there is something to do after all. */
@@ -259,6 +271,9 @@ unsigned int handler_run_once(struct handler *h, int timeout_ms)
     wake_up(h); /* When driven step by step, sleep lasts from one step to the next. */
     handler_inbox_run(h);
     bool sleeps = !has_work(h);
+    if (sleeps) {
+        note_rest(h);
+    }
     if (!sleeps || !fall_asleep(h)) {
         timeout_ms = 0;
     }
@@ -275,7 +290,6 @@ unsigned int handler_run_once(struct handler *h, int timeout_ms)
         taken += drain(h, ready[i], arrived);
     }
     if (sleeps) {
-        h->looked = 0;
         COUNT(h, wakeups);
         if (!taken && !has_work(h)) {
             COUNT(h, idle_wakeups);
@@ -287,6 +301,7 @@ unsigned int handler_run_once(struct handler *h, int timeout_ms)
         handler_stall_if_told(h);
     }
     served = serve(h, now);
+    h->served = served > 0;
     handler_return_guests(h, false);
     if (!h->thread && !taken && !served && !has_work(h)) {
         fall_asleep(h);

@@ -29,7 +29,8 @@ struct handler_stats {
     uint64_t helps_taken, lanes_lent;    /* Times that a colleague was asked to help; lanes that it got. */
     uint64_t helps_given, guests_served; /* Times that we were; upcalls of others that we served. */
     /* Of upcalls: from when it was, or could have been, in the kernel's queue to its batch.  Of timed batches: parse and
-     * translate; install, operate and account.  Of passes without sleep between them: how long the channels were not looked at. */
+     * translate; install, operate and account.  Of passes that serve something: how long the channels were not looked at,
+     * until the next look or the next sleep. */
     struct histogram wait, translate, install, absence;
 };
 
