@@ -5,7 +5,7 @@ EXTRA_DIST += utilities/guest utilities/demo
 noinst_PROGRAMS += utilities/null-handler
 utilities_null_handler_SOURCES = utilities/null-handler.c
 utilities_null_handler_LDADD = $(SLUICE_LIBS)
-EXTRA_DIST += utilities/bench-dispatch utilities/benchkit.py
+EXTRA_DIST += utilities/bench-dispatch utilities/benchkit.py utilities/benchchange.py
 
 bench-dispatch: all
 	$(srcdir)/utilities/bench-dispatch --builddir . $(BENCHFLAGS)

@@ -17,6 +17,8 @@ SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 RUN = "/run/sluice-bench"
 # The devices: what is sent into sN comes in at port pN.  In pairs: from s0 to s1, from s2 to s3.
 N_PORTS = 4
+# More of them, where a scenario wants many ports: what is sent into wN comes in at vN.  The group is for ip(8).
+SPARE_GROUP = "7"
 TABLE_SIZE = 1000000
 
 
@@ -176,10 +178,13 @@ class System:
     """
 
     dp = None
+    is_ours = is_daemon = False
 
     def __init__(self, bench, name, label, mode):
         self.bench, self.name, self.label, self.mode = bench, name, label, mode
         self.pid = None
+        self.first_drain = None  # Flows/s of the first queue since it was started.
+        self.sustained = None  # Flows/s: see sustained().
 
     def n_handlers(self):
         return len(handlers(self.pid))
@@ -189,7 +194,10 @@ class System:
         self.empty()
         wait_for("empty flow table", lambda: self.lookups()["flows"] <= 16, 120)
         self.bench.announce()
+        self.rest()
 
+    def rest(self):
+        """Waits until nothing is going on."""
         def at_rest():
             try:
                 tids = [int(tid) for tid in os.listdir("/proc/%d/task" % self.pid)]
@@ -205,10 +213,11 @@ class Daemon(System):
     """An ovs-vswitchd with a database of its own."""
 
     dp = "system@ovs-system"
+    is_daemon = True
 
     def __init__(self, bench, name, label, mode, binary, is_peer):
         super().__init__(bench, name, label, mode)
-        self.binary, self.is_peer = binary, is_peer
+        self.binary, self.is_peer, self.is_ours = binary, is_peer, not is_peer
         self.dir = os.path.join(RUN, name)
         self.env = dict(os.environ, OVS_RUNDIR=self.dir, OVS_DBDIR=self.dir, OVS_SYSCONFDIR=self.dir,
                         OVS_LOGDIR=self.dir, OVS_CTL_TIMEOUT="110")
@@ -218,6 +227,19 @@ class Daemon(System):
 
     def app(self, *words):
         return self.tool("ovs-appctl", "-t", "ovs-vswitchd", *words)
+
+    def set(self, key, value):
+        """Sets a key of Open_vSwitch's other_config; None: removes it.  Returns when the daemon has taken it."""
+        if value is None:
+            self.tool("ovs-vsctl", "remove", "Open_vSwitch", ".", "other_config", key)
+        else:
+            self.tool("ovs-vsctl", "set", "Open_vSwitch", ".", "other_config:%s=%s" % (key, value))
+
+    def add_ports(self, names):
+        self.tool("ovs-vsctl", *[word for name in names for word in ("--", "add-port", "br0", name)])
+
+    def del_ports(self, names):
+        self.tool("ovs-vsctl", *[word for name in names for word in ("--", "--if-exists", "del-port", "br0", name)])
 
     def lookups(self):
         ret = {}
@@ -253,12 +275,9 @@ class Daemon(System):
 
     def set_handlers(self, n):
         """Of N handlers; None: the default.  The packaged daemon does not heed it in per-CPU mode."""
-        if n is None:
-            self.tool("ovs-vsctl", "remove", "Open_vSwitch", ".", "other_config", "n-handler-threads")
-        else:
-            self.tool("ovs-vsctl", "set", "Open_vSwitch", ".", "other_config:n-handler-threads=%d" % n)
-            if not self.is_peer:
-                wait_for("%d handlers" % n, lambda: self.n_handlers() == n)
+        self.set("n-handler-threads", n)
+        if n is not None and self.is_ours:
+            wait_for("%d handlers" % n, lambda: self.n_handlers() == n)
 
     def empty(self):
         self.app("revalidator/purge")
@@ -283,10 +302,10 @@ class Null(System):
         super().__init__(bench, name, label, mode)
         self.binary, self.process, self.summary = binary, None, {}
 
-    def start(self, n=None):
+    def start(self, n=None, more_ports=()):
         words = [self.binary, "--mode", self.mode]
-        for i in range(N_PORTS):
-            words += ["--port", "p%d" % i]
+        for name in ["p%d" % i for i in range(N_PORTS)] + list(more_ports):
+            words += ["--port", name]
         if n is not None:
             words += ["--handlers", str(n)]
         self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
@@ -318,6 +337,11 @@ class Null(System):
                 self.process.communicate()
         self.process = self.pid = None
         delete_datapath(self.dp)
+
+
+def carrier(device):
+    """Is the link there?"""
+    return read("/sys/class/net/%s/operstate" % device).strip() == "up"
 
 
 def end_process(pid):
@@ -354,6 +378,8 @@ class Bench:
         self.next_stream = 1
         self.children = []
         self.notes = []
+        self.failures = []  # Of a part of a scenario.
+        self.n_spare = 0
         os.makedirs(RUN, exist_ok=True)
         self.n_cpus = os.cpu_count()
         # No router solicitations and listener reports of devices that are made from here on: each would be an upcall.
@@ -385,6 +411,23 @@ class Bench:
             s.close()
         for i in range(N_PORTS):
             run("ip", "link", "del", "s%d" % i, check=False)
+        if self.n_spare:
+            run("ip", "link", "del", "group", SPARE_GROUP, check=False)
+
+    def spare(self, n):
+        """The names of N devices to be made ports, v0 and on; what is sent into w0 and on comes in there."""
+        if n > self.n_spare:
+            lines = ["link add w%d group %s type veth peer name v%d group %s\n" % (i, SPARE_GROUP, i, SPARE_GROUP)
+                     for i in range(self.n_spare, n)]
+            path = os.path.join(RUN, "links")
+            with open(path, "w") as f:
+                f.writelines(lines)
+            self.n_spare = n
+            run("ip", "-batch", path)
+            run("ip", "link", "set", "group", SPARE_GROUP, "up")
+            for i in range(n):
+                wait_for("carrier at v%d" % i, lambda i=i: carrier("v%d" % i) and carrier("w%d" % i))
+        return ["v%d" % i for i in range(n)]
 
     def announce(self):
         """Every receiver says a word, so that the switch knows where it is."""
@@ -408,6 +451,7 @@ class Bench:
         return self.next_stream - 1
 
     def start_sink(self, device, stream, flows, per_flow, seconds, idle_ms):
+        """STREAM: one, or several with commas between them."""
         ready = os.path.join(RUN, "ready")
         with contextlib.suppress(OSError):
             os.unlink(ready)
@@ -417,9 +461,10 @@ class Bench:
         wait_for("flowsink", lambda: os.path.exists(ready) or process.poll() is not None)
         return process
 
-    def start_gen(self, port, stream, flows, rate=None, cpu=None, seconds=60, per_flow=1):
-        words = [self.gen, "--device", "s%d" % port, "--stream", str(stream), "--flows", str(flows),
-                 "--per-flow", str(per_flow), "--dst", mac(port + 1)]
+    def start_gen(self, port, stream, flows, rate=None, cpu=None, seconds=60, per_flow=1, devices=None, more=()):
+        """From sPORT, or from DEVICES in turn, to the receiver next to sPORT.  MORE options of flowgen."""
+        words = [self.gen, "--device", ",".join(devices or ["s%d" % port]), "--stream", str(stream), "--flows",
+                 str(flows), "--per-flow", str(per_flow), "--dst", mac(port + 1), *more]
         words += ["--burst"] if rate is None else ["--rate", "%d" % max(rate, 1)]
         words += ["--duration", "%d" % seconds]
         if cpu is not None:
@@ -448,14 +493,119 @@ class Bench:
         """What casts doubt on a figure is said with it."""
         self.notes.append(text)
 
-    def send(self, flows, rate=None, port=0, cpu=None, idle_ms=3000, per_flow=1, sent=None):
+    def drained(self, device):
+        """Waits until nothing has come to DEVICE for half a second."""
+        last = [None, 0]
+
+        def is_quiet():
+            n, now = int(read("/sys/class/net/%s/statistics/rx_packets" % device)), time.monotonic()
+            if n != last[0]:
+                last[:] = [n, now]
+            return now - last[1] > 0.5
+        wait_for("silence at " + device, is_quiet, 60)
+
+    def fail(self, text):
+        """A part of a scenario could not be measured: the others are."""
+        self.failures.append(text)
+        say(text)
+
+    def send(self, flows, rate=None, port=0, cpu=None, idle_ms=3000, per_flow=1, sent=None, more=()):
         """FLOWS new flows from sPORT to the receiver next to it, at RATE a second or at once.  SENT() is called when
         they have been sent.  Returns what the generator and the receiver said."""
         # If nothing at all comes, or no end.
         seconds = 30 + flows / min(rate or 500, 500)
         stream = self.stream()
         sink = self.start_sink("s%d" % (port + 1), stream, flows, per_flow, int(seconds), idle_ms)
-        gen = self.finish(self.start_gen(port, stream, flows, rate, cpu, seconds, per_flow), seconds + 60)
+        gen = self.finish(self.start_gen(port, stream, flows, rate, cpu, seconds, per_flow, more=more), seconds + 60)
         if sent:
             sent()
         return gen, self.finish(sink, seconds + 60)
+
+
+class Stream:
+    """New flows from s0 to s1 at RATE a second, until end(), or for SECONDS.  KEPT: not new ones but so many, again and
+    again, from s2 to s3."""
+
+    def __init__(self, bench, rate, seconds, kept=None):
+        self.bench, self.port = bench, 2 if kept else 0
+        flows, per_flow = kept or int(rate * seconds) + 1, int(rate * seconds / kept) + 1 if kept else 1
+        self.id = bench.stream()
+        # It is ended by end(), not by a silence: that may be what is to be measured.
+        self.sink = bench.start_sink("s%d" % (self.port + 1), self.id, flows, per_flow, seconds + 100, 1000 * seconds)
+        self.gen = bench.start_gen(self.port, self.id, flows, rate, seconds=seconds, per_flow=per_flow,
+                                   more=["--spread"] if kept else [])
+        self.begin = time.monotonic()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for child in (self.gen, self.sink):
+            if child in self.bench.children:  # It did not come to end().
+                child.kill()
+                child.communicate()
+                self.bench.children.remove(child)
+
+    def run_until(self, seconds):
+        """Lets it run until SECONDS have passed since its begin."""
+        time.sleep(max(0, self.begin + seconds - time.monotonic()))
+        if self.gen.poll() is not None:
+            raise BenchError("the generator has ended too early")
+
+    def end(self):
+        """Returns what the receiver says; its `lost` are those of what was sent, its `sent` is that."""
+        self.gen.terminate()
+        gen = self.bench.finish(self.gen, 30)
+        self.bench.drained("s%d" % (self.port + 1))
+        self.sink.terminate()
+        sink = self.bench.finish(self.sink, 30)
+        sink["sent"], sink["lost"] = gen["sent"], gen["sent"] - sink["received"]
+        return sink
+
+
+# --- What several scenarios measure ----------------------------------------------------------------------------------
+
+def span(what):
+    """Seconds that a generator sent, or from a receiver's first arrival to its last."""
+    return max(what.get("elapsed_ms", 0), what.get("span_ms", 0), 0.001) / 1e3
+
+
+def stopped_drain(s, bench, n):
+    """N new flows wait when the system goes on.  Returns how many came, and how many a second of the time they took."""
+    def go():
+        bench.settle()
+        os.kill(s.pid, signal.SIGCONT)
+
+    os.kill(s.pid, signal.SIGSTOP)
+    try:
+        wait_for("stop", lambda: state(s.pid) in "Tt", 10)
+        sink = bench.send(n, sent=go, idle_ms=5000)[1]
+    finally:
+        os.kill(s.pid, signal.SIGCONT)
+    if sink["received"] < n:
+        bench.note("%s: %d of %d waiting packets lost" % (s.label, n - sink["received"], n))
+    if sink["received"] < 2:
+        raise BenchError("nothing of the queue arrived")
+    return sink["received"], sink["received"] / span(sink)
+
+
+def sustained(s, bench, n, anew=False):
+    """The highest rate without loss and without a growing queue, in flows/s.  N: new flows in a queue that shows where
+    to begin.  It is measured once for each start of the system, or ANEW."""
+    if s.sustained and not anew:
+        return s.sustained
+    s.quiesce()
+    # From above; what lies between two tries is what the figure may be off.
+    rate = 1.4 * stopped_drain(s, bench, n)[1]
+    while rate > 50:
+        s.quiesce()
+        gen, sink = bench.send(int(rate * 2) + 1, rate=rate)
+        offered = gen["sent"] / span(gen)
+        # A queue that grows loses nothing yet, but is no rate to live with: the last would come late.
+        kept_up = span(sink) <= 1.03 * span(gen) + 0.02
+        if sink["received"] >= 0.999 * gen["sent"] and kept_up and offered >= 0.9 * rate:
+            s.sustained = offered
+            return offered
+        # Where the generator takes the same CPU it may fall behind: then what it could do is the next try.
+        rate = min(rate * 0.85, max(rate * 0.4, offered * 0.95))
+    raise BenchError("no rate without loss")
