@@ -23,7 +23,6 @@ threads (taskset; where there is more than one CPU); the mode of dispatch (the o
 of --ports ports added, and deleted, in one transaction each; dpctl/dump-flows, upcall/show and coverage/show, several
 times each.
 """
-import contextlib
 import json
 import os
 import re
@@ -152,7 +151,7 @@ def other_bridge(s, bench, args):
 
 def asking(command, times):
     def ask(s, bench, args):
-        with Control(s) as control:
+        with kit.Control(s) as control:
             for _ in range(times):
                 control.ask(command)
     return ask
@@ -170,42 +169,7 @@ def changes(s, bench):
             if (name != "CPU mask" or bench.n_cpus > 1) and (name != "mode" or s.is_ours)]
 
 
-# --- The control socket ---------------------------------------------------------------------------------------------
-
-class Control:
-    """A client of a daemon's control socket: without a process for each command, which would be most of the cost."""
-
-    def __init__(self, s):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(60)
-        self.socket.connect(os.path.join(s.dir, "ovs-vswitchd.%d.ctl" % s.pid))
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.socket.close()
-
-    def request(self, command, *words):
-        self.socket.sendall(json.dumps({"id": 0, "method": command, "params": words}).encode())
-
-    def ask(self, command, *words):
-        """Returns what the command says."""
-        self.request(command, *words)
-        got = b""
-        while True:
-            more = self.socket.recv(1 << 20)
-            if not more:
-                raise kit.BenchError("%s: the daemon has closed the connection" % command)
-            got += more
-            if more.endswith((b"}", b"}\n")):  # Else it is not the end, and need not be looked at.
-                with contextlib.suppress(ValueError):
-                    answer = json.loads(got)
-                    break
-        if answer.get("error"):
-            raise kit.BenchError("%s: %s" % (command, answer["error"]))
-        return answer["result"]
-
+# --- Clients of the control socket ------------------------------------------------------------------------------------
 
 class Clients:
     """Clients that go on asking, each in turn all of COMMANDS, until end()."""
@@ -218,7 +182,7 @@ class Clients:
 
     def run(self, s, i, commands):
         try:
-            with Control(s) as control:
+            with kit.Control(s) as control:
                 while not self.stop:
                     # Each begins with another one.
                     control.ask(*commands[(self.counts[i] + 2 * i) % len(commands)])
@@ -285,12 +249,14 @@ def scenario_c1(s, bench, args):
     undisturbed = Undisturbed(s, bench, rate)
     ret = [("new flows/s", rate), ("undisturbed: p99, µs", undisturbed.p99(MISS_SECONDS[0]))]
     for name, do in changes(s, bench):
+        begin = time.monotonic()
         try:
             s.quiesce()
             sink = disturbed(s, bench, rate, lambda do=do: do(s, bench, args))
             ret += [("%s: %s" % (name, figure), value) for figure, value in (
                 (LOST, sink["lost"]), (DUPLICATES, sink["duplicates"]), (KERNEL, sink["kernel"]),
                 (RATIO, latency(sink) / undisturbed.p99(sink["seconds"])), ("seconds it took", sink["took"]))]
+            kit.say("C1 %s, %s: %.1f s of %.1f" % (s.label, name, sink["took"], time.monotonic() - begin))
         except (kit.BenchError, subprocess.TimeoutExpired) as e:
             bench.fail("C1 %s, %s: %r" % (s.label, name, e))
     return ret
@@ -300,7 +266,7 @@ def kept_flows(s, stream):
     """The datapath's flows of a stream: packets that each has counted, by UFID."""
     mac = r"src=02:%02x:%02x:" % (stream >> 8, stream & 255)
     ret = {}
-    with Control(s) as control:
+    with kit.Control(s) as control:
         for line in control.ask("dpctl/dump-flows", "-m").splitlines():
             found = re.match(r"ufid:([0-9a-f-]+),.*" + mac + r".*packets:(\d+)", line)
             if found:
@@ -415,7 +381,7 @@ def raw_dump(s):
 
 def control_dump(s):
     """The same, asked for at the control socket."""
-    control = Control(s)
+    control = kit.Control(s)
     control.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     control.request("dpctl/dump-flows")
     # It has begun to answer; nobody will read more than this.
