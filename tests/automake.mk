@@ -40,6 +40,7 @@ check_PROGRAMS += \
 	tests/unit/test-ofp-action \
 	tests/unit/test-ofp-field \
 	tests/unit/test-ofp-match \
+	tests/unit/test-odp-rewrite \
 	tests/unit/test-ovsdb \
 	tests/unit/test-ovsdb-row \
 	tests/unit/test-packet \

@@ -15,6 +15,7 @@
 #define NO_RETURN __attribute__((noreturn))
 #define CACHE_LINE 64
 #define CACHE_ALIGNED __attribute__((aligned(CACHE_LINE)))
+#define NOINLINE __attribute__((noinline))
 #define likely(C) __builtin_expect(!!(C), 1)
 #define unlikely(C) __builtin_expect(!!(C), 0)
 

@@ -16,6 +16,8 @@ lib_libsluice_a_SOURCES += \
 	lib/odp/odp-key.c \
 	lib/odp/odp-key.h \
 	lib/odp/odp-proto.h \
+	lib/odp/odp-rewrite.c \
+	lib/odp/odp-rewrite.h \
 	lib/odp/odp-text.c \
 	lib/odp/odp-text.h \
 	lib/odp/odp-tunnel-scan.c \
