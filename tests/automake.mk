@@ -54,6 +54,7 @@ check_PROGRAMS += \
 	tests/unit/test-settings \
 	tests/unit/test-stream \
 	tests/unit/test-stream-name \
+	tests/unit/test-tables \
 	tests/unit/test-sleeper \
 	tests/unit/test-thread \
 	tests/unit/test-tls \
@@ -100,6 +101,7 @@ tests_unit_test_tls_SOURCES = tests/unit/test-tls.c tests/unit/stream-kit.h test
 tests_unit_test_vlan_config_SOURCES = tests/unit/test-vlan-config.c vswitchd/vlan-config.c
 tests_unit_test_xlate_SOURCES = tests/unit/test-xlate.c tests/unit/xlate-kit.h
 tests_unit_test_xlate_random_SOURCES = tests/unit/test-xlate-random.c tests/unit/xlate-kit.h
+tests_unit_test_tables_SOURCES = tests/unit/test-tables.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_sim_test_engine_SOURCES = tests/sim/test-engine.c tests/sim/sim-world.c tests/sim/sim-world-check.c tests/sim/sim-world.h \
 	tests/sim/sim-kit.h
 tests_sim_test_engine_failures_SOURCES = tests/sim/test-engine-failures.c tests/sim/engine-net-kit.h tests/sim/sim-kit.h

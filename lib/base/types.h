@@ -23,6 +23,19 @@ typedef struct { uint16_t n; } ofp_port_t;
 #define ODPP_NONE ((odp_port_t) { UINT32_MAX })
 #define OFPP_LOCAL ((ofp_port_t) { 0xfffe })
 #define OFPP_NONE ((ofp_port_t) { 0xffff })
+/* Reserved numbers, for switch statements. */
+enum {
+    OFPP_UNSET_N = 0xfff7,
+    OFPP_IN_PORT_N = 0xfff8,
+    OFPP_TABLE_N = 0xfff9,
+    OFPP_NORMAL_N = 0xfffa,
+    OFPP_FLOOD_N = 0xfffb,
+    OFPP_ALL_N = 0xfffc,
+    OFPP_CONTROLLER_N = 0xfffd,
+    OFPP_LOCAL_N = 0xfffe,
+    OFPP_NONE_N = 0xffff,
+};
+#define OFPG_ANY UINT32_MAX /* Of groups: no one in particular. */
 #define OFPP_MAX 0xff00 /* Physical ports are numbered 1 to OFPP_MAX - 1. */
 
 static inline bool odp_port_eq(odp_port_t a, odp_port_t b) { return a.n == b.n; }

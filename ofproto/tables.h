@@ -1,0 +1,73 @@
+/* The OpenFlow tables of one bridge: classifiers and their versions.
+ *
+ * Main changes them, in transactions: what is added, removed and replaced between tables_begin() and tables_commit() becomes visible to
+ * translations all at once, or with tables_rollback() not at all.  A flow-mod is a transaction, and so is a whole bundle.  Translations
+ * never wait: one begins with tables_version(), in the RCU read section in which it then looks up.
+ *
+ * A rule in a table is held by it.  What a transaction removes it lets go of when no reader can see it any more. */
+#ifndef OFPROTO_TABLES_H
+#define OFPROTO_TABLES_H 1
+
+#include "ofproto/rule.h"
+
+/* 0 to 253 are the user's; 254 is ours (hidden rules), and 255 stands for all of them. */
+#define TABLES_N 255
+#define TABLES_N_USER 254
+#define TABLE_INTERNAL 254
+#define TABLE_ALL 0xff
+
+struct tables;
+
+struct tables *tables_create(void);
+struct tables *tables_ref(struct tables *t);
+void tables_unref(struct tables *t); /* Any thread.  The last one frees all rules.  Accepts NULL. */
+
+/* ---- Reading: any thread, under RCU. ---- */
+
+uint64_t tables_version(const struct tables *t);
+/* The rule of table ID that FLOW meets, or NULL; MASK gets what that depends on. */
+struct rule *tables_lookup(const struct tables *t, uint8_t id, uint64_t version, const struct flow *flow, struct flow *mask);
+/* Counts packets that looked a rule up in table ID, and those that found one. */
+void tables_count(struct tables *t, uint8_t id, uint64_t lookups, uint64_t matches);
+
+/* What main and control commands want to know. */
+struct table_stats {
+    size_t n_rules, n_masks, n_bytes;
+    uint64_t lookups, matches;
+};
+void tables_get_stats(struct tables *t, uint8_t id, struct table_stats *ret);
+/* Calls CB with each rule of table ID (TABLE_ALL: of all) at VERSION that is as specific as TARGET or more (NULL: any), until it returns false. */
+void tables_for_each(const struct tables *t, uint8_t id, const struct match *target, uint64_t version,
+                     bool (*cb)(struct rule *, void *aux), void *aux);
+struct rule *tables_find(const struct tables *t, uint8_t id, const struct match *match, int priority, uint64_t version);
+bool tables_overlap(const struct tables *t, uint8_t id, const struct match *match, int priority, uint64_t version);
+
+/* ---- Changing: main only, one transaction at a time. ---- */
+
+enum tables_change_type { TABLES_ADDED, TABLES_REMOVED };
+struct tables_change {
+    enum tables_change_type type;
+    struct rule *rule;
+    struct rule *replaces; /* ADDED: the rule whose place it took, which has no change of its own; or NULL. */
+};
+
+struct tables_txn {
+    struct tables *tables;
+    uint64_t version;              /* At which its own changes are seen. */
+    struct tables_change *changes; /* In order. */
+    size_t n, allocated;
+};
+
+void tables_begin(struct tables *t, struct tables_txn *x);
+void tables_add(struct tables_txn *x, struct rule *r); /* Takes the caller's reference. */
+void tables_remove(struct tables_txn *x, struct rule *r);
+void tables_replace(struct tables_txn *x, struct rule *old, struct rule *r);
+/* Makes the changes visible.  They stay readable in X, and all rules in them valid, until tables_end(). */
+void tables_commit(struct tables_txn *x);
+void tables_rollback(struct tables_txn *x);
+void tables_end(struct tables_txn *x);
+
+/* Calls CB with each rule that has a timeout.  CB may not change tables. */
+void tables_for_each_timed(struct tables *t, void (*cb)(struct rule *, void *aux), void *aux);
+
+#endif
