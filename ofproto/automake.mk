@@ -16,7 +16,8 @@ lib_libsluice_a_SOURCES += \
 	ofproto/revalidators.c ofproto/revalidators.h \
 	ofproto/dep.h ofproto/ukey.c ofproto/ukey.h \
 	ofproto/upcall.h ofproto/upcall-parse.c ofproto/upcall-translate.c ofproto/upcall-install.c \
-	ofproto/xlate.c ofproto/xlate.h ofproto/xlate-normal.c \
+	ofproto/xlate.c ofproto/xlate.h ofproto/xlate-normal.c ofproto/xlate-ctx.h \
+	ofproto/xlate-pipeline.c ofproto/xlate-pipeline.h ofproto/xlate-actions.c ofproto/xlate-acts.c ofproto/xlate-acts.h \
 	ofproto/rule.c ofproto/rule.h ofproto/tables.c ofproto/tables.h ofproto/flow-mod.c ofproto/flow-mod.h \
 lib_libsluice_a_SOURCES += ofproto/odp-numbers.c ofproto/odp-numbers.h
 lib_libsluice_a_SOURCES += \

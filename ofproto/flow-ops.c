@@ -93,7 +93,7 @@ static void account_delete(struct flow_ops *o, struct ukey *u, const struct dpif
     if (u) {
         lock_acquire(&u->lock);
         if (!op->error) {
-            u->stats = op->flow.stats;
+            ukey_set_stats(u, &op->flow.stats);
         }
         ukey_transition(u, UKEY_EVICTED, o->now);
         lock_release(&u->lock);

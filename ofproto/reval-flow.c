@@ -39,6 +39,7 @@ int reval_init(struct reval *r, struct flowcache *fc, struct session_pool *sessi
     flow_ops_init(&r->ops, fc, sessions, user);
     r->actions_memory = xmalloc(XLATE_ACTIONS_SIZE);
     r->mask_memory = xmalloc(ODP_KEY_MAX_SIZE);
+    r->rules_memory = xcalloc(XLATE_MAX_RULES, sizeof *r->rules_memory);
     return 0;
 }
 
@@ -48,6 +49,7 @@ void reval_uninit(struct reval *r)
     session_pool_leave(r->sessions);
     free(r->actions_memory);
     free(r->mask_memory);
+    free(r->rules_memory);
 }
 
 /* Is every bit that MASK looks at matched by the flow of U?  Else the flow covers packets that the tables would treat
@@ -83,6 +85,7 @@ static bool translate_again(struct reval *r, struct ukey *u) REQUIRES(u->lock)
         return false;
     }
     attrbuf_init(&out.actions, r->actions_memory, XLATE_ACTIONS_SIZE);
+    out.rules = r->rules_memory;
     xlate(config, &flow, &out);
     if (out.verdict == XLATE_NO_PORT) {
         return false;
@@ -92,6 +95,7 @@ static bool translate_again(struct reval *r, struct ukey *u) REQUIRES(u->lock)
         return false;
     }
     ukey_set_effects(u, out.effects, out.n_effects, config ? config->version : 0);
+    ukey_set_rules(u, out.rules, out.n_rules);
     u->deps = out.deps;
     u->reval_seq = r->seq;
     size_t len = attrbuf_len(&out.actions);
@@ -134,7 +138,7 @@ static void reval_ukey(struct reval *r, struct ukey *u, const struct dpif_flow_s
     u->round = r->round;
     r->n_checked++;
     bool active = stats->n_packets != u->stats.n_packets;
-    u->stats = *stats;
+    ukey_set_stats(u, stats);
 
     uint64_t used = stats->used ? stats->used : u->created;
     bool right = true;

@@ -12,6 +12,7 @@ struct reval {
     unsigned int user; /* Of 'sessions'. */
     struct flow_ops ops;
     void *actions_memory, *mask_memory; /* Scratch of a translation. */
+    struct rule **rules_memory;
 
     /* Of the round; the same for all its threads. */
     uint64_t round, now;

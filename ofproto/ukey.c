@@ -8,6 +8,7 @@
 #include "lib/base/counter.h"
 #include "lib/base/log.h"
 #include "lib/base/util.h"
+#include "ofproto/rule.h"
 
 LOG_MODULE(ukey);
 
@@ -77,8 +78,19 @@ struct ukey_table *ukey_table_create(void)
     return t;
 }
 
+static void release_rules(struct ukey *u) NO_THREAD_SAFETY_ANALYSIS
+{
+    for (unsigned int i = 0; i < u->n_rules; i++) {
+        rule_unref(u->rules[i]);
+    }
+    free(u->rules);
+    u->rules = NULL;
+    u->n_rules = 0;
+}
+
 static void ukey_free(struct ukey *u)
 {
+    release_rules(u);
     lock_uninit(&u->lock);
     free(u->actions);
     free(u->effects);
@@ -155,6 +167,7 @@ static struct ukey *ukey_create(const struct ukey_spec *spec) NO_THREAD_SAFETY_A
     u->round = spec->round;
     ukey_set_actions(u, spec->actions, spec->actions_len);
     ukey_set_effects(u, spec->effects, spec->n_effects, spec->config_version);
+    ukey_set_rules(u, spec->rules, spec->n_rules);
     ukey_transition(u, UKEY_VISIBLE, spec->now);
     return u;
 }
@@ -202,6 +215,35 @@ void ukey_set_effects(struct ukey *u, const struct effect *effects, unsigned int
     u->effects = n ? xmemdup(effects, n * sizeof *effects) : NULL;
     u->n_effects = n;
     u->config_version = config_version;
+}
+
+void ukey_set_rules(struct ukey *u, struct rule *const *rules, unsigned int n)
+{
+    if (n == u->n_rules && (!n || !memcmp(rules, u->rules, n * sizeof *rules))) {
+        return; /* The common case of a flow that is translated again. */
+    }
+    struct rule **copy = n ? xcalloc(n, sizeof *copy) : NULL;
+    unsigned int n_copy = 0;
+    for (unsigned int i = 0; i < n; i++) {
+        if (rule_try_ref(rules[i])) { /* Else it is about to be freed: it left its table since. */
+            copy[n_copy++] = rules[i];
+        }
+    }
+    release_rules(u);
+    u->rules = copy;
+    u->n_rules = n_copy;
+}
+
+void ukey_set_stats(struct ukey *u, const struct dpif_flow_stats *stats)
+{
+    /* Less than before: somebody has put the flow anew. */
+    uint64_t packets = stats->n_packets - (stats->n_packets >= u->stats.n_packets ? u->stats.n_packets : 0);
+    uint64_t bytes = stats->n_bytes - (stats->n_bytes >= u->stats.n_bytes ? u->stats.n_bytes : 0);
+
+    for (unsigned int i = 0; packets && i < u->n_rules; i++) {
+        rule_count(u->rules[i], packets, bytes, stats->used);
+    }
+    u->stats = *stats;
 }
 
 void ukey_table_walk(struct ukey_table *t, void (*cb)(struct ukey *, void *aux), void *aux)

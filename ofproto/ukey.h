@@ -68,6 +68,8 @@ struct ukey {
     void *actions GUARDED(lock);
     uint8_t n_effects GUARDED(lock);
     struct effect *effects GUARDED(lock); /* Of 'n_effects'; valid while config_version is the current one. */
+    unsigned int n_rules GUARDED(lock);
+    struct rule **rules GUARDED(lock); /* That its packets meet: a reference each. */
 
     uint32_t attrs[]; /* Key, then mask. */
 };
@@ -85,6 +87,8 @@ struct ukey_spec {
     size_t key_len, mask_len, actions_len;
     const struct effect *effects;
     unsigned int n_effects;
+    struct rule *const *rules;
+    unsigned int n_rules;
     struct dep_list deps;
     uint64_t reval_seq, config_version, now, round;
 };
@@ -116,6 +120,11 @@ void ukey_remove(struct ukey_table *t, struct ukey *u, uint64_t now) EXCLUDES(u-
 void ukey_set_actions(struct ukey *u, const void *actions, size_t len) REQUIRES(u->lock);
 void ukey_set_effects(struct ukey *u, const struct effect *effects, unsigned int n, uint64_t config_version)
     REQUIRES(u->lock);
+
+/* RULES, found under RCU in the same read section, are those that U's packets meet from now on. */
+void ukey_set_rules(struct ukey *u, struct rule *const *rules, unsigned int n) REQUIRES(u->lock);
+/* The datapath says that U has forwarded STATS in all: what is new since it last did is counted for the rules. */
+void ukey_set_stats(struct ukey *u, const struct dpif_flow_stats *stats) REQUIRES(u->lock);
 
 /* Calls CB for each ukey, under RCU (the whole walk is one read section). */
 void ukey_table_walk(struct ukey_table *t, void (*cb)(struct ukey *, void *aux), void *aux);

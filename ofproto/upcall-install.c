@@ -7,6 +7,7 @@
 #include "lib/base/util.h"
 #include "lib/dpif/session-pool.h"
 #include "ofproto/mac.h"
+#include "ofproto/rule.h"
 #include "ofproto/upcall.h"
 #include "ofproto/xlate-config.h"
 
@@ -41,6 +42,7 @@ static bool claim(struct upcall_batch *b, struct upcall_flow *f)
             .mask = f->mask, .mask_len = f->mask_len,
             .actions = f->actions, .actions_len = f->actions_len,
             .effects = f->effects, .n_effects = f->n_effects, .deps = f->deps,
+            .rules = f->rules, .n_rules = f->n_rules,
             .reval_seq = b->reval_seq,
             .config_version = b->config ? b->config->version : 0,
             .now = b->now,
@@ -172,6 +174,9 @@ void upcall_account(struct upcall_batch *b)
                 many = true;
                 n_changed = 0;
             }
+        }
+        for (unsigned int j = 0; j < f->n_rules; j++) {
+            rule_count(f->rules[j], f->n_upcalls, f->n_bytes, b->now);
         }
         if (f->put) {
             account_put(b, f);

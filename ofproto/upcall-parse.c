@@ -22,12 +22,14 @@ void upcall_batch_init(struct upcall_batch *b, struct flowcache *fc, struct sess
     b->stats = stats;
     arena_init(&b->arena, 128 * 1024);
     b->scratch = xmalloc(XLATE_ACTIONS_SIZE);
+    b->rules_scratch = xcalloc(XLATE_MAX_RULES, sizeof *b->rules_scratch);
 }
 
 void upcall_batch_uninit(struct upcall_batch *b)
 {
     arena_uninit(&b->arena);
     free(b->scratch);
+    free(b->rules_scratch);
 }
 
 void upcall_batch_begin(struct upcall_batch *b, uint64_t now)
@@ -88,6 +90,7 @@ void upcall_parse(struct upcall_batch *b, struct cell *const cells[], unsigned i
             continue;
         }
         u->flow->n_upcalls++;
+        u->flow->n_bytes += u->dp->packet_len;
         u->execute = NULL;
         b->n++;
     }

@@ -20,6 +20,7 @@ void upcall_translate(struct upcall_batch *b)
         struct upcall_flow *f = &b->flows[i];
 
         attrbuf_init(&out.actions, b->scratch, XLATE_ACTIONS_SIZE);
+        out.rules = b->rules_scratch;
         xlate(b->config, f->flow, &out);
         f->verdict = out.verdict;
         f->actions_len = attrbuf_len(&out.actions);
@@ -29,6 +30,10 @@ void upcall_translate(struct upcall_batch *b)
         struct effect *effects = arena_alloc(&b->arena, out.n_effects * sizeof *effects);
         memcpy(effects, out.effects, out.n_effects * sizeof *effects);
         f->effects = effects;
+        struct rule **rules = arena_alloc(&b->arena, out.n_rules * sizeof *rules);
+        memcpy(rules, out.rules, out.n_rules * sizeof *rules);
+        f->rules = rules;
+        f->n_rules = out.n_rules;
 
         struct attrbuf mask;
         attrbuf_init(&mask, b->scratch, XLATE_ACTIONS_SIZE);

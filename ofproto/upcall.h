@@ -60,6 +60,9 @@ struct upcall_flow {
     const struct effect *effects;
     unsigned int n_effects;
     struct dep_list deps;
+    struct rule *const *rules; /* Met by it. */
+    unsigned int n_rules;
+    uint64_t n_bytes; /* Of its packets. */
     struct ukey *ukey;
     bool won;           /* This batch made 'ukey'. */
     struct dpif_op *put; /* NULL: not to be installed. */
@@ -85,6 +88,7 @@ struct upcall_batch {
     struct upcall_stats *stats;
     struct arena arena;
     void *scratch; /* XLATE_ACTIONS_SIZE bytes that actions and masks are written to. */
+    struct rule **rules_scratch; /* XLATE_MAX_RULES. */
 
     uint64_t now;       /* ms, read once. */
     uint64_t reval_seq; /* As it was before the first translation. */

@@ -18,6 +18,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/util.h"
 #include "ofproto/mac.h"
+#include "ofproto/tables.h"
 
 #define TPID_8021AD 0x88a8 /* qinq-ethtype's default. */
 
@@ -115,8 +116,31 @@ static int compare_narrow(const void *a_, const void *b_)
     return (*a)->order < (*b)->order ? -1 : (*a)->order > (*b)->order;
 }
 
+static int compare_ofp(const void *a_, const void *b_)
+{
+    const struct xport *const *a = a_, *const *b = b_;
+    return (*a)->ofp.n < (*b)->ofp.n ? -1 : (*a)->ofp.n > (*b)->ofp.n;
+}
+
+static void index_by_ofp(struct xbridge *br)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < br->n_bundles; i++) {
+        n += br->bundles[i]->n_ports;
+    }
+    br->by_ofp = xcalloc(MAX(n, 1), sizeof *br->by_ofp);
+    for (size_t i = 0; i < br->n_bundles; i++) {
+        for (size_t k = 0; k < br->bundles[i]->n_ports; k++) {
+            br->by_ofp[br->n_by_ofp++] = br->bundles[i]->ports[k];
+        }
+    }
+    qsort(br->by_ofp, br->n_by_ofp, sizeof *br->by_ofp, compare_ofp);
+}
+
 static void seal_bridge(struct xbridge *br)
 {
+    index_by_ofp(br);
     br->narrow = xcalloc(MAX(br->n_bundles, 1), sizeof *br->narrow);
     br->wide = xcalloc(MAX(br->n_bundles, 1), sizeof *br->wide);
     for (size_t i = 0; i < br->n_bundles; i++) {
@@ -192,6 +216,8 @@ void xconfig_destroy(struct xconfig *c)
             bundle_destroy(br->bundles[j]);
         }
         mac_table_unref(br->macs);
+        tables_unref(br->tables);
+        free(br->by_ofp);
         free(br->bundles);
         free(br->narrow);
         free(br->wide);
@@ -241,6 +267,15 @@ struct xbundle *xconfig_bundle_by_id(const struct xconfig *c, uint32_t id)
         }
     }
     return low < c->n_by_id && c->by_id[low]->id == id ? c->by_id[low] : NULL;
+}
+
+/* Returns the port of BR that has number OFP, or NULL.  BR is sealed. */
+struct xport *xbridge_port_by_ofp(const struct xbridge *br, ofp_port_t ofp)
+{
+    const struct xport key = { .ofp = ofp }, *keyp = &key;
+    struct xport *const *found = bsearch(&keyp, br->by_ofp, br->n_by_ofp, sizeof *br->by_ofp, compare_ofp);
+
+    return found ? *found : NULL;
 }
 
 /* Returns bridge NAME, or NULL.  There are few bridges, and only main and control commands ask. */

@@ -12,6 +12,7 @@
 #include "lib/base/types.h"
 
 struct mac_table;
+struct tables;
 struct xconfig;
 struct xbridge;
 struct xbundle;
@@ -68,7 +69,8 @@ struct xbridge {
     char *name;
     struct xconfig *config;
     struct mac_table *macs; /* A reference. */
-    bool normal;            /* Standalone: all packets get NORMAL.  Else (secure) all are dropped. */
+    struct tables *tables;  /* Of OpenFlow; a reference.  NULL: there are none, and 'normal' says what happens. */
+    bool normal;            /* All packets get NORMAL; else all are dropped. */
     bool forward_bpdu;      /* Forward reserved multicast. */
     struct vlan_set flood_vlans; /* No learning in these; 'any' false and no bits: none. */
     struct xbundle **bundles;
@@ -77,6 +79,8 @@ struct xbridge {
      * VLAN only (access, tunnel), by it and then in order; and all others, in order. */
     struct xbundle **narrow, **wide;
     size_t n_narrow, n_wide;
+    struct xport **by_ofp; /* Sorted by OpenFlow number. */
+    size_t n_by_ofp;
 };
 
 struct xconfig {
@@ -104,6 +108,7 @@ void xconfig_destroy_rcu(struct xconfig *c); /* When nobody who may have seen it
 /* Reading, under RCU or by main.  NULL: none. */
 struct xport *xconfig_port_by_odp(const struct xconfig *c, odp_port_t odp);
 struct xbundle *xconfig_bundle_by_id(const struct xconfig *c, uint32_t id);
+struct xport *xbridge_port_by_ofp(const struct xbridge *br, ofp_port_t ofp);
 struct xbridge *xconfig_bridge_by_name(const struct xconfig *c, const char *name);
 /* Index in 'narrow' of the first whose VLAN is VLAN or above; 'n_narrow' if there is none. */
 size_t xbridge_first_narrow(const struct xbridge *br, uint16_t vlan);

@@ -5,7 +5,7 @@
  * (flood).  On the way out each port gives it the tags that its configuration asks for (tag). */
 #include <config.h>
 
-#include "ofproto/xlate-normal.h"
+#include "ofproto/xlate-ctx.h"
 
 #include <arpa/inet.h>
 
@@ -172,11 +172,11 @@ static void note_source(struct xlate_ctx *ctx, const struct inside *p)
     if (vlan_set_has(&br->flood_vlans, p->vlan)) {
         return;
     }
-    FLOW_MASK_FIELD(ctx->mask, eth_src);
-    if (!eth_addr_is_multicast(ctx->in->eth_src) && !eth_addr_is_zero(ctx->in->eth_src)
-        && ctx->out->n_effects < XLATE_MAX_EFFECTS) {
+    XLATE_LOOK(ctx, eth_src);
+    struct eth_addr src = xlate_now(ctx)->eth_src;
+    if (!eth_addr_is_multicast(src) && !eth_addr_is_zero(src) && ctx->out->n_effects < XLATE_MAX_EFFECTS) {
         ctx->out->effects[ctx->out->n_effects++] = (struct effect) {
-            .macs = br->macs, .mac = ctx->in->eth_src, .vlan = p->vlan, .bundle = p->in->id
+            .macs = br->macs, .mac = src, .vlan = p->vlan, .bundle = p->in->id
         };
     }
 }
@@ -189,20 +189,21 @@ enum xlate_verdict xlate_normal(struct xlate_ctx *ctx, const struct xport *in_po
     if (!classify(ctx, in_port->bundle, &p)) {
         return XLATE_VLAN;
     }
-    FLOW_MASK_FIELD(ctx->mask, eth_dst);
-    if (!br->forward_bpdu && eth_addr_is_reserved(ctx->in->eth_dst)) {
+    XLATE_LOOK(ctx, eth_dst);
+    struct eth_addr dst = xlate_now(ctx)->eth_dst;
+    if (!br->forward_bpdu && eth_addr_is_reserved(dst)) {
         return XLATE_RESERVED;
     }
     note_source(ctx, &p);
 
-    if (eth_addr_is_multicast(ctx->in->eth_dst)) {
+    if (eth_addr_is_multicast(dst)) {
         return flood(ctx, &p);
     }
     /* In a flood VLAN what was learned before it became one does not count either. */
     uint32_t id = 0;
     if (!vlan_set_has(&br->flood_vlans, p.vlan)) {
-        dep_list_add(&ctx->out->deps, mac_table_dep(br->macs, p.vlan, ctx->in->eth_dst));
-        id = mac_table_lookup(br->macs, p.vlan, ctx->in->eth_dst);
+        dep_list_add(&ctx->out->deps, mac_table_dep(br->macs, p.vlan, dst));
+        id = mac_table_lookup(br->macs, p.vlan, dst);
     }
     const struct xbundle *b = id ? xconfig_bundle_by_id(ctx->config, id) : NULL;
     if (!b || b->bridge != br) {

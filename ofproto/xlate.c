@@ -10,13 +10,14 @@
 #include "lib/base/log.h"
 #include "lib/odp/odp-actions.h"
 #include "ofproto/xlate-config.h"
-#include "ofproto/xlate-normal.h"
+#include "ofproto/xlate-ctx.h"
 
 LOG_MODULE(xlate);
 
 COUNTER_DEFINE(xlate_actions);
 COUNTER_DEFINE(xlate_too_deep);
 COUNTER_DEFINE(xlate_too_big);
+COUNTER_DEFINE(xlate_unable);
 
 const char *xlate_verdict_text(enum xlate_verdict verdict)
 {
@@ -53,6 +54,7 @@ void xlate(const struct xconfig *config, const struct flow *flow, struct xlate_o
     attrbuf_clear(&out->actions);
     memset(&out->mask, 0, sizeof out->mask);
     out->n_effects = 0;
+    out->n_rules = 0;
     out->deps.n = 0;
 
     mask_metadata(&out->mask);
@@ -63,7 +65,13 @@ void xlate(const struct xconfig *config, const struct flow *flow, struct xlate_o
         return;
     }
 
-    struct xlate_ctx ctx = { .config = config, .in = flow, .mask = &out->mask, .out = out };
+    /* Not all of it: what the pipeline needs it sets up itself. */
+    struct xlate_ctx ctx;
+    memset(&ctx, 0, offsetof(struct xlate_ctx, flow));
+    ctx.config = config;
+    ctx.in = flow;
+    ctx.mask = &out->mask;
+    ctx.out = out;
     while (ctx.n_vlans < FLOW_MAX_VLANS && flow_vlan_present(&flow->vlan[ctx.n_vlans])) {
         ctx.vlan[ctx.n_vlans] = ctx.wire[ctx.n_vlans] = flow->vlan[ctx.n_vlans];
         ctx.n_vlans++;
@@ -71,6 +79,7 @@ void xlate(const struct xconfig *config, const struct flow *flow, struct xlate_o
     ctx.n_wire = ctx.n_vlans;
     mask_vlans(&out->mask, flow);
     out->verdict = xlate_bridge(&ctx, port);
+    flow_clear_pipeline(&out->mask);
 
     if (unlikely(out->actions.overflow)) {
         /* Half of a flood would be worse than none: nobody could say why one port does not hear it. */
@@ -89,12 +98,13 @@ enum xlate_verdict xlate_bridge(struct xlate_ctx *ctx, const struct xport *in_po
                     in_port->bundle->bridge->name, ctx->depth, ctx->n_visits);
         return XLATE_TOO_DEEP;
     }
-    if (!in_port->bundle->bridge->normal) {
+    const struct xbridge *br = in_port->bundle->bridge;
+    if (!br->tables && !br->normal) {
         return XLATE_SECURE;
     }
     ctx->n_visits++;
     ctx->depth++;
-    enum xlate_verdict verdict = xlate_normal(ctx, in_port);
+    enum xlate_verdict verdict = br->tables ? xlate_pipeline(ctx, in_port) : xlate_normal(ctx, in_port);
     ctx->depth--;
     return verdict;
 }
@@ -126,6 +136,27 @@ static void commit_vlans(struct xlate_ctx *ctx)
     ctx->n_wire = ctx->n_vlans;
 }
 
+/* What is written back to what the packet had is a value of the packet's own. */
+static void look_at_own_values(struct xlate_ctx *ctx)
+{
+    const uint8_t *written = (const uint8_t *) &ctx->rewrite.written, *given = (const uint8_t *) &ctx->given;
+    uint8_t *mask = (uint8_t *) ctx->mask;
+
+    for (size_t i = 0; i < offsetof(struct flow, tunnel.opts); i++) {
+        mask[i] |= written[i] & ~given[i];
+    }
+}
+
+static bool commit(struct xlate_ctx *ctx)
+{
+    commit_vlans(ctx);
+    if (!ctx->piped) {
+        return true;
+    }
+    look_at_own_values(ctx);
+    return odp_rewrite_commit(&ctx->rewrite, &ctx->out->actions, &ctx->flow, ctx->mask);
+}
+
 void xlate_output(struct xlate_ctx *ctx, const struct xport *port)
 {
     if (port->is_patch) {
@@ -133,7 +164,11 @@ void xlate_output(struct xlate_ctx *ctx, const struct xport *port)
             xlate_bridge(ctx, port->peer);
         }
     } else if (!odp_port_eq(port->odp, ODPP_NONE)) {
-        commit_vlans(ctx);
+        if (unlikely(!commit(ctx))) {
+            COUNTER_INC(xlate_unable);
+            ctx->unable = true;
+            return;
+        }
         odp_put_output(&ctx->out->actions, port->odp);
     }
 }

@@ -14,6 +14,7 @@
 #include "ofproto/dep.h"
 
 struct mac_table;
+struct rule;
 struct xconfig;
 
 /* A packet of this flow teaches that (VLAN, MAC) is behind BUNDLE. */
@@ -30,6 +31,8 @@ struct effect {
 #define XLATE_MAX_DEPTH 64
 /* Bridges that the copies of a packet may enter altogether: loops that are parallel multiply copies. */
 #define XLATE_MAX_VISITS 4096
+/* Tables that a packet may meet. */
+#define XLATE_MAX_RULES 4096
 /* Enough for flooding to more than 7,000 ports. */
 #define XLATE_ACTIONS_SIZE (64 * 1024 - 256)
 
@@ -44,7 +47,11 @@ struct effect {
     VERDICT(SAME_PORT,      "the destination is on the input port")                          \
     VERDICT(PROTECTED,      "input and output port are both protected")                      \
     VERDICT(NO_OUTPUT,      "no port carries the packet's VLAN")                             \
-    VERDICT(TOO_DEEP,       "too many bridges (a loop of patch ports?)")                     \
+    VERDICT(TABLES,         "the OpenFlow tables output it nowhere")                         \
+    VERDICT(TTL,            "its TTL has expired")                                           \
+    VERDICT(TOO_MANY_TAGS,  "it would have more VLAN tags than are possible")                \
+    VERDICT(UNABLE,         "it is to be rewritten as the kernel cannot (ARP, ND, ICMP)")    \
+    VERDICT(TOO_DEEP,       "too many bridges or tables (a loop?)")                          \
     VERDICT(TOO_BIG,        "more actions than the kernel accepts")
 /* clang-format on */
 enum xlate_verdict {
@@ -62,6 +69,9 @@ struct xlate_out {
     unsigned int n_effects;
     struct effect effects[XLATE_MAX_EFFECTS];
     struct dep_list deps; /* What was looked up in MAC tables. */
+    /* The rules that the packet met, in order, each as often as it met it.  Memory for XLATE_MAX_RULES is the caller's; NULL: not wanted. */
+    struct rule **rules;
+    unsigned int n_rules;
 };
 
 /* Translates FLOW with CONFIG (NULL: every port is unknown) into *OUT, whose 'actions' the caller has initialised.  Under RCU. */

@@ -67,6 +67,8 @@ check_PROGRAMS += \
 	tests/unit/test-xlate \
 	tests/unit/test-xlate-config \
 	tests/unit/test-xlate-random \
+	tests/unit/test-xlate-tables \
+	tests/unit/test-xlate-tables-random \
 	tests/sim/test-engine \
 	tests/sim/test-engine-failures \
 	tests/sim/test-engine-handover \
@@ -101,6 +103,8 @@ tests_unit_test_tls_SOURCES = tests/unit/test-tls.c tests/unit/stream-kit.h test
 tests_unit_test_vlan_config_SOURCES = tests/unit/test-vlan-config.c vswitchd/vlan-config.c
 tests_unit_test_xlate_SOURCES = tests/unit/test-xlate.c tests/unit/xlate-kit.h
 tests_unit_test_xlate_random_SOURCES = tests/unit/test-xlate-random.c tests/unit/xlate-kit.h
+tests_unit_test_xlate_tables_SOURCES = tests/unit/test-xlate-tables.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
+tests_unit_test_xlate_tables_random_SOURCES = tests/unit/test-xlate-tables-random.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_tables_SOURCES = tests/unit/test-tables.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_sim_test_engine_SOURCES = tests/sim/test-engine.c tests/sim/sim-world.c tests/sim/sim-world-check.c tests/sim/sim-world.h \
 	tests/sim/sim-kit.h

@@ -166,6 +166,7 @@ static void check_flow(struct world *w, const struct dpif_flow *f)
     assert_int_equal(odp_key_to_flow(f->key, f->key_len, &flow), ODP_FIT_PERFECT);
     assert_int_equal(odp_mask_to_flow(f->mask, f->mask_len, &flow, &mask), ODP_FIT_PERFECT);
     attrbuf_init(&out.actions, memory, sizeof memory);
+    out.rules = NULL;
     rcu_read_lock();
     xlate(w->fc.config, &flow, &out);
     struct ukey *u = ukey_find(w->fc.ukeys, &f->ufid);

@@ -1,0 +1,439 @@
+/* OpenFlow's actions, one function each, on the packet as it is in a translation: see xlate-pipeline.h.
+ *
+ * A function that depends on the packet notes what it looked at; what it writes is noted as written, and goes to the wire
+ * when the packet leaves.  An action that is not here is refused when a rule is added: xlate_acts_check(). */
+#include <config.h>
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+
+#include "lib/base/util.h"
+#include "ofproto/xlate-acts.h"
+#include "ofproto/xlate-config.h"
+#include "ofproto/xlate-pipeline.h"
+
+/* ---- Outputs. ---- */
+
+static ofp_port_t in_port_now(const struct xlate_ctx *ctx) { return (ofp_port_t) { ntohs(ctx->flow.ofp_in_port) }; }
+
+/* To all ports but the one that the packet came in by; FLOOD: that take part in flooding. */
+static void output_all(struct xlate_ctx *ctx, bool flood)
+{
+    const struct xbridge *br = ctx->pipeline->bridge;
+
+    for (size_t i = 0; i < br->n_bundles; i++) {
+        const struct xbundle *b = br->bundles[i];
+        for (size_t k = 0; k < b->n_ports; k++) {
+            if (!ofp_port_eq(b->ports[k]->ofp, in_port_now(ctx)) && (b->floodable || !flood)) {
+                xlate_output(ctx, b->ports[k]);
+            }
+        }
+    }
+}
+
+static NOINLINE void output_normal(struct xlate_ctx *ctx)
+{
+    const struct xport *in = xbridge_port_by_ofp(ctx->pipeline->bridge, in_port_now(ctx));
+    struct pipeline_mark mark;
+
+    if (in) {
+        pipeline_mark(ctx, &mark);
+        xlate_normal(ctx, in);
+        pipeline_return(ctx, &mark); /* Its tags were those of the ports. */
+    }
+}
+
+/* To the port that the field in_port names now. */
+static void output_in_port(struct xlate_ctx *ctx)
+{
+    const struct xport *to = xbridge_port_by_ofp(ctx->pipeline->bridge, in_port_now(ctx));
+
+    if (to) {
+        xlate_output(ctx, to);
+    }
+}
+
+static void output_port(struct xlate_ctx *ctx, ofp_port_t port)
+{
+    struct pipeline *p = ctx->pipeline;
+
+    p->sent = true;
+    switch (port.n) {
+    case OFPP_IN_PORT_N:
+        output_in_port(ctx);
+        break;
+    case OFPP_NORMAL_N:
+        output_normal(ctx);
+        break;
+    case OFPP_FLOOD_N:
+        output_all(ctx, true);
+        break;
+    case OFPP_ALL_N:
+        output_all(ctx, false);
+        break;
+    default: {
+        /* A packet goes back where it came from only if a rule says so by name. */
+        const struct xport *to = xbridge_port_by_ofp(p->bridge, port);
+        if (to && !ofp_port_eq(port, in_port_now(ctx))) {
+            xlate_output(ctx, to);
+        }
+        break;
+    }
+    }
+}
+
+static NOINLINE void do_output_reg(struct xlate_ctx *ctx, const struct ofp_act_output_reg *a)
+{
+    struct flow look = { 0 };
+
+    ofp_subfield_unwildcard(&a->src, &look);
+    pipeline_look(ctx, &look);
+    uint64_t port = ofp_subfield_get_u64(&a->src, &ctx->flow);
+    if (port < UINT16_MAX) {
+        output_port(ctx, (ofp_port_t) { port });
+    }
+}
+
+/* ---- Fields. ---- */
+
+/* Does the packet have FIELD?  What that depends on has then been looked at. */
+static NOINLINE bool has_field(struct xlate_ctx *ctx, const struct ofp_field *field)
+{
+    struct flow look = { 0 };
+    bool ok = ofp_field_prereqs_ok(field, &ctx->flow, &look);
+
+    pipeline_look(ctx, &look);
+    return ok;
+}
+
+static bool is_tag_field(const struct ofp_field *field)
+{
+    return field->place.ofs >= offsetof(struct flow, vlan) && field->place.ofs < offsetof(struct flow, mpls);
+}
+
+/* A packet without a tag gets one if a field of a tag is written; but of the TCI it is bit 12 that says whether there is one. */
+static void tag_field_written(struct xlate_ctx *ctx, const struct ofp_field *field)
+{
+    if (field->id != OFP_FIELD_VLAN_TCI) {
+        ctx->flow.vlan[0].tci |= htons(VLAN_CFI);
+    }
+    pipeline_tags_written(ctx);
+}
+
+static NOINLINE void write_field(struct xlate_ctx *ctx, const struct ofp_field *field, const union ofp_value *value, const union ofp_value *mask)
+{
+    struct match m;
+
+    if (!has_field(ctx, field)) {
+        return;
+    }
+    memset(&m, 0, sizeof m);
+    ofp_field_set_match(field, value, mask, &m);
+    pipeline_write(ctx, &m);
+    if (is_tag_field(field)) {
+        tag_field_written(ctx, field);
+    }
+}
+
+static void do_set_field(struct xlate_ctx *ctx, const struct ofp_act_set_field *a)
+{
+    union ofp_value value = { { 0 } }, mask = { { 0 } };
+
+    memcpy(&value, a->data, a->field->n_bytes);
+    memcpy(&mask, ofp_set_field_mask(a), a->field->n_bytes);
+    write_field(ctx, a->field, &value, &mask);
+}
+
+static void write_number(struct xlate_ctx *ctx, enum ofp_field_id id, uint64_t n)
+{
+    const struct ofp_field *field = ofp_field(id);
+    union ofp_value value = { { 0 } };
+
+    ofp_value_put_u64(&value, field->n_bytes, n);
+    write_field(ctx, field, &value, NULL);
+}
+
+/* Copies SRC, which is in FROM, to DST. */
+static NOINLINE void write_subfield(struct xlate_ctx *ctx, const struct ofp_subfield *src, const struct flow *from, const struct ofp_subfield *dst)
+{
+    struct match m;
+
+    if (!has_field(ctx, dst->field)) {
+        return;
+    }
+    memset(&m.mask, 0, sizeof m.mask);
+    m.flow = ctx->flow;
+    ofp_subfield_copy(src, from, dst, &m.flow);
+    ofp_subfield_unwildcard(dst, &m.mask);
+    pipeline_write(ctx, &m);
+    if (is_tag_field(dst->field)) {
+        tag_field_written(ctx, dst->field);
+    }
+}
+
+static NOINLINE bool look_at_subfield(struct xlate_ctx *ctx, const struct ofp_subfield *sf)
+{
+    struct flow look = { 0 };
+
+    if (!has_field(ctx, sf->field)) {
+        return false;
+    }
+    ofp_subfield_unwildcard(sf, &look);
+    pipeline_look(ctx, &look);
+    return true;
+}
+
+static NOINLINE void do_move(struct xlate_ctx *ctx, const struct ofp_act_move *a)
+{
+    if (look_at_subfield(ctx, &a->src)) {
+        struct flow from = ctx->flow;
+        write_subfield(ctx, &a->src, &from, &a->dst);
+    }
+}
+
+static void do_push(struct xlate_ctx *ctx, const struct ofp_act_stack *a)
+{
+    struct pipeline *p = ctx->pipeline;
+
+    if (p->kept.n_stack == PIPELINE_MAX_STACK) {
+        pipeline_fail(ctx, XLATE_TOO_DEEP);
+        return;
+    }
+    look_at_subfield(ctx, &a->sf);
+    struct pipeline_value *v = &p->kept.stack[p->kept.n_stack++];
+    ofp_subfield_get(&a->sf, &ctx->flow, &v->value, &v->n_bytes);
+}
+
+/* A value that is narrower than the field gets zeros above; of a wider one the low bits are taken: as from a register of 128 bits. */
+static NOINLINE void do_pop(struct xlate_ctx *ctx, const struct ofp_act_stack *a)
+{
+    struct pipeline *p = ctx->pipeline;
+
+    if (!p->kept.n_stack) {
+        return;
+    }
+    const struct pipeline_value *v = &p->kept.stack[--p->kept.n_stack];
+    const struct ofp_subfield src = { .field = ofp_field(OFP_FIELD_XXREG0), .n_bits = a->sf.n_bits };
+    struct flow from;
+    memset(&from.regs, 0, sizeof from.regs);
+    memcpy((uint8_t *) &from.regs[0] + 16 - v->n_bytes, &v->value, v->n_bytes);
+    write_subfield(ctx, &src, &from, &a->sf);
+}
+
+static void do_metadata(struct xlate_ctx *ctx, const struct ofp_act_metadata *a)
+{
+    ctx->flow.metadata = (ctx->flow.metadata & ~htobe64(a->mask)) | htobe64(a->value & a->mask);
+}
+
+static NOINLINE void do_dec_ttl(struct xlate_ctx *ctx)
+{
+    if (has_field(ctx, ofp_field(OFP_FIELD_NW_TTL))) {
+        struct flow look = { .ip_ttl = 0xff };
+        pipeline_look(ctx, &look);
+        if (ctx->flow.ip_ttl > 1) {
+            write_number(ctx, OFP_FIELD_NW_TTL, ctx->flow.ip_ttl - 1);
+        } else {
+            pipeline_fail(ctx, XLATE_TTL);
+        }
+    }
+}
+
+/* ---- Tags. ---- */
+
+static void push_tag(struct xlate_ctx *ctx, uint16_t tpid)
+{
+    if (ctx->n_vlans == ARRAY_SIZE(ctx->vlan)) {
+        pipeline_fail(ctx, XLATE_TOO_MANY_TAGS);
+        return;
+    }
+    memmove(&ctx->vlan[1], &ctx->vlan[0], ctx->n_vlans * sizeof ctx->vlan[0]);
+    ctx->vlan[0] = (struct flow_vlan) { htons(tpid), htons(VLAN_CFI) };
+    ctx->n_vlans++;
+    pipeline_tags_changed(ctx);
+}
+
+static void pop_tag(struct xlate_ctx *ctx)
+{
+    if (ctx->n_vlans) {
+        memmove(&ctx->vlan[0], &ctx->vlan[1], --ctx->n_vlans * sizeof ctx->vlan[0]);
+        pipeline_tags_changed(ctx);
+    }
+}
+
+/* Sets the bits BITS of the outermost tag. */
+static NOINLINE void set_tag(struct xlate_ctx *ctx, const struct ofp_act_number *a, uint16_t value, uint16_t bits)
+{
+    if (!ctx->n_vlans) {
+        if (!a->push_if_needed) {
+            return;
+        }
+        push_tag(ctx, ETH_TYPE_VLAN);
+    }
+    /* Nothing will tell that these were written if they are so already: that they are is then what matters. */
+    struct flow look = { .vlan[0].tci = htons(bits) };
+    pipeline_look(ctx, &look);
+    ctx->vlan[0].tci = (ctx->vlan[0].tci & ~htons(bits)) | htons(value & bits);
+    pipeline_tags_changed(ctx);
+}
+
+/* ---- Control. ---- */
+
+static void do_resubmit(struct xlate_ctx *ctx, const struct ofp_act_resubmit *a)
+{
+    uint8_t from = ctx->pipeline->table_id, id = a->table == OFP_TABLE_ALL ? from : a->table;
+    bool deeper = id <= from; /* Those that only lead on end by themselves. */
+
+    ctx->n_within += deeper;
+    pipeline_table(ctx, id, a->in_port.n == OFPP_IN_PORT_N ? in_port_now(ctx) : a->in_port);
+    ctx->n_within -= deeper;
+}
+
+static NOINLINE void do_clone(struct xlate_ctx *ctx, const struct ofp_act_nest *a)
+{
+    struct pipeline *p = ctx->pipeline;
+    struct pipeline_kept kept = p->kept; /* Not only how many: what is popped and pushed again is another value. */
+    struct pipeline_mark mark;
+
+    if (ctx->n_within == XLATE_MAX_RESUBMIT_DEPTH) {
+        pipeline_fail(ctx, XLATE_TOO_DEEP);
+        return;
+    }
+    pipeline_mark(ctx, &mark);
+    ctx->n_within++;
+    pipeline_actions(ctx, a->acts, a->act.len - offsetof(struct ofp_act_nest, acts));
+    ctx->n_within--;
+    pipeline_return(ctx, &mark);
+    p->kept = kept;
+}
+
+static void do_write_actions(struct xlate_ctx *ctx, const struct ofp_act_nest *nest)
+{
+    struct pipeline *p = ctx->pipeline;
+
+    OFP_ACT_FOR_EACH (a, nest->acts, nest->act.len - offsetof(struct ofp_act_nest, acts)) {
+        if (p->kept.n_set == PIPELINE_MAX_SET) {
+            pipeline_fail(ctx, XLATE_TOO_BIG);
+            return;
+        }
+        p->kept.set[p->kept.n_set++] = a;
+    }
+}
+
+/* ---- All of them. ---- */
+
+static void do_number(struct xlate_ctx *ctx, enum ofp_act_type type, const struct ofp_act_number *a)
+{
+    switch ((unsigned int) type) {
+    case OFP_ACT_SET_VLAN_VID:
+        set_tag(ctx, a, a->n, VLAN_VID_MASK);
+        break;
+    case OFP_ACT_SET_VLAN_PCP:
+        set_tag(ctx, a, a->n << VLAN_PCP_SHIFT, VLAN_PCP_MASK);
+        break;
+    case OFP_ACT_PUSH_VLAN:
+        push_tag(ctx, a->n);
+        break;
+    case OFP_ACT_SET_ETH_SRC:
+        write_number(ctx, OFP_FIELD_ETH_SRC, a->n);
+        break;
+    case OFP_ACT_SET_ETH_DST:
+        write_number(ctx, OFP_FIELD_ETH_DST, a->n);
+        break;
+    case OFP_ACT_SET_IPV4_SRC:
+        write_number(ctx, OFP_FIELD_IP_SRC, a->n);
+        break;
+    case OFP_ACT_SET_IPV4_DST:
+        write_number(ctx, OFP_FIELD_IP_DST, a->n);
+        break;
+    case OFP_ACT_SET_IP_DSCP:
+        write_number(ctx, OFP_FIELD_IP_DSCP, a->n >> 2); /* The action has the whole byte. */
+        break;
+    case OFP_ACT_SET_IP_ECN:
+        write_number(ctx, OFP_FIELD_NW_ECN, a->n);
+        break;
+    case OFP_ACT_SET_IP_TTL:
+        write_number(ctx, OFP_FIELD_NW_TTL, a->n);
+        break;
+    case OFP_ACT_SET_L4_SRC:
+    case OFP_ACT_SET_L4_DST: {
+        static const enum ofp_field_id fields[3][2] = { { OFP_FIELD_TCP_SRC, OFP_FIELD_TCP_DST },
+                                                        { OFP_FIELD_UDP_SRC, OFP_FIELD_UDP_DST },
+                                                        { OFP_FIELD_SCTP_SRC, OFP_FIELD_SCTP_DST } };
+        /* The packet has one of the three, or none. */
+        for (unsigned int i = 0; i < ARRAY_SIZE(fields); i++) {
+            write_number(ctx, fields[i][type == OFP_ACT_SET_L4_DST], a->n);
+        }
+        break;
+    }
+    case OFP_ACT_SET_TUNNEL:
+        write_number(ctx, OFP_FIELD_TUN_ID, a->n);
+        break;
+    case OFP_ACT_GOTO_TABLE:
+        ctx->pipeline->next_table = a->n;
+        break;
+    }
+}
+
+static void do_action(struct xlate_ctx *ctx, const struct ofp_act *a)
+{
+    switch ((unsigned int) a->type) {
+    case OFP_ACT_OUTPUT:
+        output_port(ctx, ((const struct ofp_act_output *) ofp_act_cast(a))->port);
+        break;
+    case OFP_ACT_OUTPUT_REG:
+        do_output_reg(ctx, ofp_act_cast(a));
+        break;
+    case OFP_ACT_SET_FIELD:
+        do_set_field(ctx, ofp_act_cast(a));
+        break;
+    case OFP_ACT_MOVE:
+        do_move(ctx, ofp_act_cast(a));
+        break;
+    case OFP_ACT_PUSH:
+        do_push(ctx, ofp_act_cast(a));
+        break;
+    case OFP_ACT_POP:
+        do_pop(ctx, ofp_act_cast(a));
+        break;
+    case OFP_ACT_STRIP_VLAN:
+        pop_tag(ctx);
+        break;
+    case OFP_ACT_DEC_TTL:
+        do_dec_ttl(ctx);
+        break;
+    case OFP_ACT_RESUBMIT:
+        do_resubmit(ctx, ofp_act_cast(a));
+        break;
+    case OFP_ACT_CLONE:
+        do_clone(ctx, ofp_act_cast(a));
+        break;
+    case OFP_ACT_EXIT:
+        ctx->pipeline->ended = true;
+        break;
+    case OFP_ACT_CLEAR_ACTIONS:
+        ctx->pipeline->kept.n_set = 0;
+        break;
+    case OFP_ACT_WRITE_ACTIONS:
+        do_write_actions(ctx, ofp_act_cast(a));
+        break;
+    case OFP_ACT_WRITE_METADATA:
+        do_metadata(ctx, ofp_act_cast(a));
+        break;
+    case OFP_ACT_NOTE:
+    case OFP_ACT_CONJUNCTION:
+        break;
+    default:
+        do_number(ctx, a->type, ofp_act_cast(a));
+        break;
+    }
+}
+
+void pipeline_actions(struct xlate_ctx *ctx, const struct ofp_act *acts, size_t len)
+{
+    OFP_ACT_FOR_EACH (a, acts, len) {
+        if (ctx->pipeline->ended) {
+            return;
+        }
+        do_action(ctx, a);
+    }
+}

@@ -1,0 +1,76 @@
+/* The state of one translation, and what its files offer each other.  Private to xlate*.c.
+ *
+ *     xlate.c            begins, leads from bridge to bridge, emits outputs
+ *     xlate-pipeline.c   a bridge's OpenFlow tables: lookups, resubmits, the action set
+ *     xlate-actions.c    each action
+ *     xlate-normal.c     the learning switch
+ *
+ * The packet at this point of its way is 'vlan' and, once a bridge has tables to match it with, 'flow'; out->mask is about the packet as it
+ * came in.  'given' has the bits of 'flow' that do not come from the packet (a register, a field that was written): having looked at
+ * them narrows the megaflow by nothing, since what they were given follows from bits that were looked at already. */
+#ifndef OFPROTO_XLATE_CTX_H
+#define OFPROTO_XLATE_CTX_H 1
+
+#include "lib/odp/odp-rewrite.h"
+#include "ofproto/xlate.h"
+
+struct ofp_act;
+struct xbridge;
+struct xport;
+
+/* What leads back (resubmits to the same table or an earlier one, clones), within one another; and tables altogether.  ovs-actions(7),
+ * "Error Handling". */
+#define XLATE_MAX_RESUBMIT_DEPTH 64
+#define XLATE_MAX_RESUBMITS 4096
+
+struct xlate_ctx {
+    const struct xconfig *config;
+    const struct flow *in; /* As received. */
+    struct flow *mask;     /* out->mask. */
+    struct flow_vlan vlan[FLOW_MAX_VLANS + 1]; /* Tags that the packet should carry here, outermost first. */
+    unsigned int n_vlans;
+    struct flow_vlan wire[FLOW_MAX_VLANS + 1]; /* Tags that it carries, after the actions emitted so far. */
+    unsigned int n_wire;
+    unsigned int depth;
+    unsigned int n_visits;
+    struct xlate_out *out;
+    bool unable; /* The packet was to be rewritten as the kernel cannot. */
+
+    /* Once a bridge has tables. */
+    bool piped;
+    unsigned int n_resubmits, n_within;
+    struct pipeline *pipeline; /* Of the bridge that the packet is in. */
+    /* These are set up by the first such bridge, and are not to be looked at before. */
+    struct flow flow;
+    struct flow given;
+    struct odp_rewrite rewrite;
+};
+
+/* The packet as it is here. */
+static inline const struct flow *xlate_now(const struct xlate_ctx *ctx) { return ctx->piped ? &ctx->flow : ctx->in; }
+
+/* Notes that LEN bytes at OFS of the packet as it is here have been looked at. */
+static inline void xlate_look(struct xlate_ctx *ctx, size_t ofs, size_t len)
+{
+    uint8_t *mask = (uint8_t *) ctx->mask;
+    const uint8_t *given = (const uint8_t *) &ctx->given;
+
+    for (size_t i = ofs; i < ofs + len; i++) {
+        mask[i] |= ctx->piped ? ~given[i] : 0xff;
+    }
+}
+#define XLATE_LOOK(CTX, FIELD) xlate_look(CTX, offsetof(struct flow, FIELD), sizeof(((struct flow *) 0)->FIELD))
+
+/* xlate.c */
+/* Sends the packet as it is in CTX into PORT's bridge, as if received there. */
+enum xlate_verdict xlate_bridge(struct xlate_ctx *ctx, const struct xport *in_port);
+/* Has CTX's packet leave by PORT: a datapath port, or through a patch port into the next bridge. */
+void xlate_output(struct xlate_ctx *ctx, const struct xport *port);
+
+/* xlate-normal.c */
+enum xlate_verdict xlate_normal(struct xlate_ctx *ctx, const struct xport *in_port);
+
+/* xlate-pipeline.c */
+enum xlate_verdict xlate_pipeline(struct xlate_ctx *ctx, const struct xport *in_port);
+
+#endif

@@ -1,0 +1,258 @@
+/* See xlate-pipeline.h, xlate-ctx.h. */
+#include <config.h>
+
+#include "ofproto/xlate-pipeline.h"
+
+#include <arpa/inet.h>
+
+#include "lib/base/counter.h"
+#include "lib/base/log.h"
+#include "ofproto/xlate-config.h"
+
+LOG_MODULE(xlate_pipeline);
+
+COUNTER_DEFINE(xlate_resubmit_limit);
+
+/* A struct flow as words, for what is done to all of it. */
+typedef uint64_t __attribute__((may_alias)) word;
+#define N_WORDS (sizeof(struct flow) / sizeof(word))
+_Static_assert(sizeof(struct flow) % sizeof(word) == 0, "a flow is whole words");
+
+void pipeline_look(struct xlate_ctx *ctx, const struct flow *look)
+{
+    word *mask = (word *) ctx->mask;
+    const word *bits = (const word *) look, *given = (const word *) &ctx->given;
+
+    for (size_t i = 0; i < N_WORDS; i++) {
+        mask[i] |= bits[i] & ~given[i];
+    }
+}
+
+void pipeline_write(struct xlate_ctx *ctx, const struct match *m)
+{
+    word *flow = (word *) &ctx->flow, *given = (word *) &ctx->given, *written = (word *) &ctx->rewrite.written;
+    const word *value = (const word *) &m->flow, *bits = (const word *) &m->mask;
+
+    for (size_t i = 0; i < N_WORDS; i++) {
+        flow[i] = (flow[i] & ~bits[i]) | (value[i] & bits[i]);
+        given[i] |= bits[i];
+        written[i] |= bits[i];
+    }
+}
+
+/* ---- Tags.  The list in 'vlan' may be longer than 'flow' can show. ---- */
+
+/* Tags that are not the packet's own are no longer compared with it: all of its own is looked at, once. */
+static void own_tags(struct xlate_ctx *ctx)
+{
+    for (unsigned int i = 0; i < FLOW_MAX_VLANS; i++) {
+        if (i == 0 || flow_vlan_present(&ctx->in->vlan[i])) {
+            FLOW_MASK_FIELD(ctx->mask, vlan[i]);
+        }
+    }
+    memset(ctx->given.vlan, 0xff, sizeof ctx->given.vlan);
+}
+
+void pipeline_tags_changed(struct xlate_ctx *ctx)
+{
+    struct flow_vlan now[FLOW_MAX_VLANS] = { 0 };
+
+    memcpy(now, ctx->vlan, MIN(ctx->n_vlans, FLOW_MAX_VLANS) * sizeof now[0]);
+    if (memcmp(now, ctx->flow.vlan, sizeof now)) {
+        own_tags(ctx);
+        memcpy(ctx->flow.vlan, now, sizeof now);
+    }
+}
+
+/* Only the outermost can be written as a field. */
+void pipeline_tags_written(struct xlate_ctx *ctx)
+{
+    struct flow_vlan *v = &ctx->flow.vlan[0];
+
+    own_tags(ctx);
+    if (flow_vlan_present(v)) {
+        v->tpid = v->tpid ? v->tpid : htons(ETH_TYPE_VLAN);
+        ctx->vlan[0] = *v;
+        ctx->n_vlans = MAX(ctx->n_vlans, 1);
+    } else if (ctx->n_vlans) {
+        memmove(&ctx->vlan[0], &ctx->vlan[1], --ctx->n_vlans * sizeof ctx->vlan[0]);
+        pipeline_tags_changed(ctx);
+    } /* Else its bits stay as they are: it may be written in parts, bit 12 last. */
+}
+
+/* ---- Going back. ---- */
+
+void pipeline_mark(const struct xlate_ctx *ctx, struct pipeline_mark *ret)
+{
+    ret->flow = ctx->flow;
+    ret->given = ctx->given;
+    memcpy(ret->vlan, ctx->vlan, sizeof ret->vlan);
+    ret->n_vlans = ctx->n_vlans;
+}
+
+void pipeline_return(struct xlate_ctx *ctx, const struct pipeline_mark *m)
+{
+    word *written = (word *) &ctx->rewrite.written;
+    const word *known = (const word *) &ctx->rewrite.known, *given = (const word *) &m->given;
+
+    /* What was written meanwhile and did not leave is not to be done; what left is to be undone, if anything leaves after this. */
+    for (size_t i = 0; i < N_WORDS; i++) {
+        written[i] = known[i] | (written[i] & given[i]);
+    }
+    ctx->flow = m->flow;
+    ctx->given = m->given;
+    memcpy(ctx->vlan, m->vlan, sizeof ctx->vlan);
+    ctx->n_vlans = m->n_vlans;
+}
+
+/* ---- Tables. ---- */
+
+void pipeline_fail(struct xlate_ctx *ctx, enum xlate_verdict fault)
+{
+    ctx->pipeline->ended = true;
+    ctx->pipeline->fault = fault;
+}
+
+static void note_rule(struct xlate_ctx *ctx, struct rule *r)
+{
+    if (ctx->out->rules && ctx->out->n_rules < XLATE_MAX_RULES) {
+        ctx->out->rules[ctx->out->n_rules++] = r;
+    }
+}
+
+/* Not inlined, as others that have a struct flow of their own: tables may be thousands deep, and each should take little of the stack. */
+static NOINLINE struct rule *look_up(struct xlate_ctx *ctx, uint8_t id, ofp_port_t in_port)
+{
+    be16 saved = ctx->flow.ofp_in_port;
+    struct flow look;
+
+    memset(&look, 0, sizeof look);
+    ctx->flow.ofp_in_port = htons(in_port.n);
+    struct rule *rule = tables_lookup(ctx->pipeline->bridge->tables, id, ctx->pipeline->version, &ctx->flow, &look);
+    ctx->flow.ofp_in_port = saved;
+    pipeline_look(ctx, &look);
+    return rule;
+}
+
+static bool is_too_deep(struct xlate_ctx *ctx, uint8_t id)
+{
+    if (likely(ctx->n_within <= XLATE_MAX_RESUBMIT_DEPTH && ctx->n_resubmits < XLATE_MAX_RESUBMITS)) {
+        return false;
+    }
+    COUNTER_INC(xlate_resubmit_limit);
+    log_warn_rl(6, "bridge %s: table %u is the %uth within another, the %uth of one packet (rules that resubmit to themselves?); nothing more "
+                   "is done with the packet", ctx->pipeline->bridge->name, id, ctx->n_within, ctx->n_resubmits);
+    pipeline_fail(ctx, XLATE_TOO_DEEP);
+    return true;
+}
+
+void pipeline_table(struct xlate_ctx *ctx, uint8_t id, ofp_port_t in_port)
+{
+    struct pipeline *p = ctx->pipeline;
+    uint8_t outer = p->table_id;
+
+    /* goto_table, the last of what a rule does, is not within another table, but after it. */
+    for (int next = id; next >= 0 && !p->ended; in_port = (ofp_port_t) { ntohs(ctx->flow.ofp_in_port) }) {
+        if (is_too_deep(ctx, next)) {
+            break;
+        }
+        ctx->n_resubmits++;
+        struct rule *rule = look_up(ctx, next, in_port);
+        p->table_id = next;
+        p->next_table = -1;
+        if (rule) {
+            note_rule(ctx, rule);
+            pipeline_actions(ctx, rule_acts(rule), rule->acts_len);
+        }
+        next = p->next_table;
+    }
+    p->next_table = -1;
+    p->table_id = outer;
+}
+
+/* ---- The action set: done at the end, in the order that OpenFlow 1.3 (5.10) gives, the last of each kind. ---- */
+
+static unsigned int set_rank(enum ofp_act_type type)
+{
+    static const enum ofp_act_type order[] = { OFP_ACT_STRIP_VLAN, OFP_ACT_POP_MPLS, OFP_ACT_PUSH_MPLS, OFP_ACT_PUSH_VLAN,
+                                               OFP_ACT_DEC_TTL, OFP_ACT_DEC_MPLS_TTL };
+    for (unsigned int i = 0; i < ARRAY_SIZE(order); i++) {
+        if (order[i] == type) {
+            return i;
+        }
+    }
+    switch ((unsigned int) type) {
+    case OFP_ACT_SET_QUEUE:
+        return 11;
+    case OFP_ACT_GROUP:
+        return 12;
+    case OFP_ACT_OUTPUT:
+        return 13;
+    case OFP_ACT_RESUBMIT:
+        return 14;
+    default: /* Everything that sets a field, in the order in which it was written. */
+        return 10;
+    }
+}
+
+static void do_action_set(struct xlate_ctx *ctx)
+{
+    struct pipeline *p = ctx->pipeline;
+
+    for (unsigned int rank = 0; rank <= 14 && !p->ended; rank++) {
+        const struct ofp_act *last = NULL;
+        for (unsigned int i = 0; i < p->kept.n_set; i++) {
+            const struct ofp_act *a = p->kept.set[i];
+            if (set_rank(a->type) != rank) {
+                continue;
+            }
+            if (rank == 10) {
+                pipeline_actions(ctx, a, a->len);
+            } else {
+                last = a;
+            }
+        }
+        if (last) {
+            pipeline_actions(ctx, last, last->len);
+        }
+        if (last && rank >= 12) { /* Of what sends the packet away only the first in this order is done. */
+            return;
+        }
+    }
+}
+
+/* ---- A packet comes into a bridge. ---- */
+
+static void begin(struct xlate_ctx *ctx)
+{
+    ctx->piped = true;
+    ctx->flow = *ctx->in;
+    memset(&ctx->given, 0, sizeof ctx->given);
+    memset(&ctx->given.metadata, 0xff, offsetof(struct flow, tunnel) - offsetof(struct flow, metadata));
+    odp_rewrite_init(&ctx->rewrite, ctx->in, true);
+}
+
+enum xlate_verdict xlate_pipeline(struct xlate_ctx *ctx, const struct xport *in_port)
+{
+    const struct xbridge *br = in_port->bundle->bridge;
+    struct pipeline p = { .bridge = br, .version = tables_version(br->tables), .next_table = -1, .fault = XLATE_FORWARD };
+    struct pipeline *outer = ctx->pipeline;
+    struct pipeline_mark mark;
+
+    if (!ctx->piped) {
+        begin(ctx);
+    }
+    pipeline_mark(ctx, &mark);
+    flow_clear_pipeline(&ctx->flow);
+    ctx->flow.ofp_in_port = htons(in_port->ofp.n);
+    pipeline_tags_changed(ctx);
+    ctx->pipeline = &p;
+    pipeline_table(ctx, 0, in_port->ofp);
+    if (p.fault == XLATE_FORWARD) {
+        p.ended = false; /* exit leaves the action set to be done. */
+        do_action_set(ctx);
+    }
+    ctx->pipeline = outer;
+    pipeline_return(ctx, &mark);
+    return p.fault != XLATE_FORWARD ? p.fault : ctx->unable ? XLATE_UNABLE : p.sent ? XLATE_FORWARD : XLATE_TABLES;
+}

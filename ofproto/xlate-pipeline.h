@@ -1,0 +1,64 @@
+/* A bridge's tables at work on one packet.  Private to xlate-pipeline.c and xlate-actions.c. */
+#ifndef OFPROTO_XLATE_PIPELINE_H
+#define OFPROTO_XLATE_PIPELINE_H 1
+
+#include "lib/ofp/ofp-action.h"
+#include "ofproto/tables.h"
+#include "ofproto/xlate-ctx.h"
+
+#define PIPELINE_MAX_SET 64   /* Actions in the action set. */
+#define PIPELINE_MAX_STACK 64 /* Values on the stack of push and pop. */
+
+struct pipeline_value {
+    union ofp_value value;
+    size_t n_bytes;
+};
+
+/* What goes along with the packet, but is no field of it. */
+struct pipeline_kept {
+    const struct ofp_act *set[PIPELINE_MAX_SET];
+    unsigned int n_set;
+    struct pipeline_value stack[PIPELINE_MAX_STACK];
+    unsigned int n_stack;
+};
+
+/* One packet in one bridge. */
+struct pipeline {
+    const struct xbridge *bridge;
+    uint64_t version;
+    uint8_t table_id;        /* Of the rule whose actions are being done. */
+    int next_table;          /* To be met after this rule's actions (goto_table), or -1. */
+    bool ended;              /* By exit, or by an error: nothing more is done. */
+    bool sent;               /* Something was output, or meant to be. */
+    enum xlate_verdict fault; /* Why it ended, or XLATE_FORWARD. */
+    struct pipeline_kept kept;
+};
+
+/* The packet as it is, to go back to. */
+struct pipeline_mark {
+    struct flow flow, given;
+    struct flow_vlan vlan[FLOW_MAX_VLANS + 1];
+    unsigned int n_vlans;
+};
+void pipeline_mark(const struct xlate_ctx *ctx, struct pipeline_mark *ret);
+/* Makes the packet what it was at M.  What has been written to the wire since is written back if it leaves once more; if that is a value of the
+ * packet's own it then becomes part of the megaflow. */
+void pipeline_return(struct xlate_ctx *ctx, const struct pipeline_mark *m);
+
+/* Ends the packet's way through this bridge. */
+void pipeline_fail(struct xlate_ctx *ctx, enum xlate_verdict fault);
+/* Has the packet meet table ID, as if it had come in by IN_PORT, and those that it goes to from there. */
+void pipeline_table(struct xlate_ctx *ctx, uint8_t id, ofp_port_t in_port);
+
+/* Notes that the bits of LOOK have been looked at, in the packet as it is here. */
+void pipeline_look(struct xlate_ctx *ctx, const struct flow *look);
+/* Makes the bits of M->mask what M->flow says. */
+void pipeline_write(struct xlate_ctx *ctx, const struct match *m);
+/* The tags have been changed in 'vlan', or in 'flow': brings the other in line. */
+void pipeline_tags_changed(struct xlate_ctx *ctx);
+void pipeline_tags_written(struct xlate_ctx *ctx);
+
+/* Does ACTS, in order.  xlate-actions.c. */
+void pipeline_actions(struct xlate_ctx *ctx, const struct ofp_act *acts, size_t len);
+
+#endif
