@@ -19,6 +19,9 @@ lib_libsluice_a_SOURCES += \
 	ofproto/xlate.c ofproto/xlate.h ofproto/xlate-normal.c ofproto/xlate-ctx.h \
 	ofproto/xlate-pipeline.c ofproto/xlate-pipeline.h ofproto/xlate-actions.c ofproto/xlate-acts.c ofproto/xlate-acts.h \
 	ofproto/rule.c ofproto/rule.h ofproto/tables.c ofproto/tables.h ofproto/flow-mod.c ofproto/flow-mod.h \
+	ofproto/ofproto.c ofproto/ofproto.h ofproto/ofproto-private.h ofproto/ofconn.c \
+	ofproto/ofproto-session.c ofproto/ofproto-port.c ofproto/ofproto-table.c ofproto/ofproto-flow.c \
+	ofproto/ofproto-flow-stats.c ofproto/ofproto-bundle.c
 lib_libsluice_a_SOURCES += ofproto/odp-numbers.c ofproto/odp-numbers.h
 lib_libsluice_a_SOURCES += \
 	ofproto/classifier.c ofproto/classifier.h ofproto/classifier-private.h \

@@ -135,6 +135,8 @@ SYSTEM_AT = \
 	tests/system/testsuite.at \
 	tests/system/macros.at \
 	tests/system/flowtools.at \
+	tests/system/openflow.at \
+	tests/system/openflow-flows.txt \
 	tests/system/ping.at \
 	tests/system/herd.at \
 	tests/system/change.at \

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "lib/base/util.h"
+#include "ofproto/ofproto.h"
+#include "ofproto/tables.h"
 #include "ofproto/xlate-config.h"
 #include "vswitchd/view.h"
 #include "vswitchd/vswitch.h"
@@ -78,7 +80,7 @@ static struct xconfig *build_config(struct vswitch *v)
             continue;
         }
         struct xbridge *xbr = xconfig_add_bridge(c, br->name, br->macs);
-        xbr->normal = br->normal;
+        xbr->tables = tables_ref(ofproto_tables(br->ofproto));
         xbr->forward_bpdu = br->forward_bpdu;
         xbr->flood_vlans = br->flood_vlans;
         for (size_t j = 0; j < br->n_ports; j++) {
@@ -154,6 +156,11 @@ void publish(struct vswitch *v)
         }
     }
     view_publish(view);
+    for (size_t i = 0; v->engine && i < v->n_bridges; i++) {
+        if (!v->bridges[i]->config_error) {
+            openflow_update(v->bridges[i]);
+        }
+    }
     if (v->engine) {
         engine_set_config(v->engine, build_config(v));
     }

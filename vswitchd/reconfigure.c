@@ -18,6 +18,7 @@
 #include "lib/io/loop.h"
 #include "lib/nl/nl.h"
 #include "ofproto/mac.h"
+#include "ofproto/ofproto.h"
 #include "vswitchd/settings.h"
 #include "vswitchd/view.h"
 #include "vswitchd/vswitch.h"
@@ -198,6 +199,7 @@ static void tick_cb(evutil_socket_t fd UNUSED, short what UNUSED, void *v_)
 
     for (size_t i = 0; i < v->n_bridges; i++) {
         n += mac_table_expire(v->bridges[i]->macs, now, &changed);
+        ofproto_tick(v->bridges[i]->ofproto);
     }
     if (n && v->engine) {
         engine_changed(v->engine, &changed);

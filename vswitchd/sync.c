@@ -13,6 +13,7 @@
 #include "lib/base/log.h"
 #include "lib/base/util.h"
 #include "ofproto/mac.h"
+#include "ofproto/ofproto.h"
 #include "vswitchd/settings.h"
 #include "vswitchd/vswitch.h"
 
@@ -71,6 +72,7 @@ static void port_retire(struct vswitch *v, struct port *port)
 
 static void bridge_free(struct bridge *br)
 {
+    ofproto_destroy(br->ofproto);
     mac_table_unref(br->macs);
     free(br->config_error);
     free(br->ports);
@@ -281,6 +283,7 @@ static struct bridge *bridge_claim(struct vswitch *v, struct bridge **old, size_
         br = xzalloc(sizeof *br);
         br->name = xstrdup(name);
         br->macs = mac_table_create();
+        openflow_create(v, br);
     }
     br->round = v->round;
     return br;

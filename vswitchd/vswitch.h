@@ -29,6 +29,8 @@
 struct event;
 struct mac_table;
 struct nl_sock;
+struct ofproto;
+struct vswitch;
 
 #define DATAPATH_NAME "ovs-system"
 
@@ -88,6 +90,8 @@ struct port {
 
 struct bridge {
     char *name;
+    struct vswitch *vswitch;
+    struct ofproto *ofproto;
     unsigned int round;
     char uuid[UUID_LEN + 1];
     struct mac_table *macs;
@@ -207,6 +211,10 @@ void local_update(struct vswitch *v, struct bridge *br);
 void local_assign_numbers(struct bridge *br);
 /* An address that stays the same for one UUID. */
 struct eth_addr local_addr_of_uuid(const char *uuid);
+
+/* openflow.c */
+void openflow_create(struct vswitch *v, struct bridge *br);
+void openflow_update(struct bridge *br); /* Its ports or settings have changed. */
 
 /* publish.c */
 void publish(struct vswitch *v);

@@ -31,6 +31,9 @@ h_is_peer() {
     return 1
 }
 
+# The distribution's daemon, to be compared with.
+h_peer() { ls /usr/lib/openvswitch-switch/ovs-vswitchd; }
+
 # True where the tests cannot run.
 h_cannot_run() {
     if test -z "${SLUICE_GUEST-}"; then

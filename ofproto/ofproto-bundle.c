@@ -1,0 +1,205 @@
+/* Bundles: flow-mods that are checked one by one when they come, and done all at once, or not at all.
+ *
+ * A bundle belongs to the connection that opened it, and is bounded in bytes, for main keeps it until the commit. */
+#include <config.h>
+
+#include <stdlib.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/util.h"
+#include "ofproto/ofproto-private.h"
+
+#define MAX_BUNDLES 16
+/* Some 300,000 small flow-mods. */
+#define MAX_BYTES ((size_t) 512 * 1024 * 1024)
+
+struct item {
+    struct flow_mod mod; /* Its actions are in 'acts'. */
+    struct buf acts;
+    struct buf msg;      /* As it came, at most 64 bytes: for an error. */
+};
+
+struct ofbundle {
+    struct ofbundle *next;
+    uint32_t id;
+    uint16_t flags;
+    bool closed;
+    struct item *items;
+    size_t n, allocated, bytes;
+};
+
+static void bundle_destroy(struct ofbundle *b)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        buf_uninit(&b->items[i].acts);
+        buf_uninit(&b->items[i].msg);
+    }
+    free(b->items);
+    free(b);
+}
+
+void ofbundle_destroy_all(struct ofconn *c)
+{
+    while (c->bundles) {
+        struct ofbundle *b = c->bundles;
+        c->bundles = b->next;
+        bundle_destroy(b);
+    }
+}
+
+static struct ofbundle **find(struct ofconn *c, uint32_t id)
+{
+    struct ofbundle **b = &c->bundles;
+
+    while (*b && (*b)->id != id) {
+        b = &(*b)->next;
+    }
+    return b;
+}
+
+static void discard(struct ofbundle **where)
+{
+    struct ofbundle *b = *where;
+
+    *where = b->next;
+    bundle_destroy(b);
+}
+
+static enum ofp_error open_bundle(struct ofconn *c, const struct ofp_bundle_ctrl *ctrl)
+{
+    unsigned int n = 0;
+
+    for (struct ofbundle *b = c->bundles; b; b = b->next) {
+        n++;
+    }
+    struct ofbundle **old = find(c, ctrl->bundle_id);
+    if (*old) {
+        discard(old); /* As the standard has it: opening it twice ends both. */
+        return OFPERR_OFPBFC_BAD_ID;
+    }
+    if (n >= MAX_BUNDLES) {
+        return OFPERR_OFPBFC_OUT_OF_BUNDLES;
+    }
+    struct ofbundle *b = xzalloc(sizeof *b);
+    b->id = ctrl->bundle_id;
+    b->flags = ctrl->flags;
+    b->next = c->bundles;
+    c->bundles = b;
+    return OFPERR_NONE;
+}
+
+static enum ofp_error commit(struct ofconn *c, struct ofbundle *b)
+{
+    struct ofproto *o = c->ofproto;
+    uint64_t now = clock_msec();
+    struct tables_txn x;
+
+    tables_begin(o->tables, &x);
+    for (size_t i = 0; i < b->n; i++) {
+        struct item *item = &b->items[i];
+        enum ofp_error error = flow_mod_apply(&x, &item->mod, now);
+        if (error) {
+            tables_rollback(&x);
+            tables_end(&x);
+            ofconn_error(c, error, item->msg.data, item->msg.len);
+            return OFPERR_OFPBFC_MSG_FAILED;
+        }
+    }
+    tables_commit(&x);
+    ofproto_committed(o, &x, OFPRR_DELETE);
+    return OFPERR_NONE;
+}
+
+static enum ofp_error control(struct ofconn *c, const struct ofp_bundle_ctrl *ctrl)
+{
+    if (ctrl->type == OFPBCT_OPEN_REQUEST) {
+        return open_bundle(c, ctrl);
+    }
+    struct ofbundle **where = find(c, ctrl->bundle_id);
+    if (!*where) {
+        return OFPERR_OFPBFC_BAD_ID;
+    }
+    if (ctrl->type != OFPBCT_DISCARD_REQUEST && (*where)->flags != ctrl->flags) {
+        discard(where);
+        return OFPERR_OFPBFC_BAD_FLAGS;
+    }
+    if (ctrl->type == OFPBCT_CLOSE_REQUEST) {
+        if ((*where)->closed) {
+            discard(where);
+            return OFPERR_OFPBFC_BUNDLE_CLOSED;
+        }
+        (*where)->closed = true;
+        return OFPERR_NONE;
+    }
+    enum ofp_error error = ctrl->type == OFPBCT_COMMIT_REQUEST ? commit(c, *where) : OFPERR_NONE;
+    discard(where);
+    return error;
+}
+
+enum ofp_error handle_bundle_ctrl(struct ofconn *c, const struct ofp_msg *msg)
+{
+    struct ofp_bundle_ctrl ctrl;
+    enum ofp_error error = ofp_decode_bundle_ctrl(msg, &ctrl);
+
+    error = error ? error : control(c, &ctrl);
+    if (!error) {
+        struct buf b = BUF_INITIALIZER;
+        ofp_put_bundle_reply(&b, msg, &ctrl);
+        ofconn_reply(c, &b);
+    }
+    return error;
+}
+
+/* A message for a bundle that is not open opens it. */
+static enum ofp_error find_or_open(struct ofconn *c, const struct ofp_bundle_add *add, struct ofbundle **ret)
+{
+    struct ofbundle **where = find(c, add->bundle_id);
+    const struct ofp_bundle_ctrl open = { .bundle_id = add->bundle_id, .flags = add->flags };
+
+    if (!*where) {
+        enum ofp_error error = open_bundle(c, &open);
+        if (error) {
+            return error;
+        }
+        where = find(c, add->bundle_id);
+    }
+    if ((*where)->closed || (*where)->flags != add->flags) {
+        enum ofp_error error = (*where)->closed ? OFPERR_OFPBFC_BUNDLE_CLOSED : OFPERR_OFPBFC_BAD_FLAGS;
+        discard(where);
+        return error;
+    }
+    *ret = *where;
+    return OFPERR_NONE;
+}
+
+enum ofp_error handle_bundle_add(struct ofconn *c, const struct ofp_msg *msg)
+{
+    struct ofp_bundle_add add;
+    struct ofbundle *b;
+    struct item item = { .acts = BUF_INITIALIZER, .msg = BUF_INITIALIZER };
+    enum ofp_error error = ofp_decode_bundle_add(msg, &add);
+
+    error = error ? error : find_or_open(c, &add, &b);
+    if (error) {
+        return error;
+    }
+    if (add.msg.id != OFPMSG_FLOW_MOD) {
+        return OFPERR_OFPBFC_MSG_UNSUP;
+    }
+    if (b->bytes > MAX_BYTES) {
+        return OFPERR_OFPBFC_MSG_TOO_MANY;
+    }
+    error = flow_mod_decode(c, &add.msg, &item.acts, &item.mod);
+    if (error) {
+        buf_uninit(&item.acts);
+        return error;
+    }
+    buf_put(&item.msg, add.msg.data, MIN(add.msg.len, 64));
+    if (b->n == b->allocated) {
+        b->allocated = MAX(16, 2 * b->allocated);
+        b->items = xrealloc(b->items, b->allocated * sizeof *b->items);
+    }
+    b->items[b->n++] = item;
+    b->bytes += sizeof item + item.acts.size + item.msg.size;
+    return OFPERR_NONE;
+}

@@ -1,0 +1,150 @@
+/* Requests about ports and queues, and what controllers are told when ports change. */
+#include <config.h>
+
+#include <string.h>
+
+#include "ofproto/ofproto-private.h"
+
+static const struct ofp_port *find_port(const struct ofproto *o, ofp_port_t no)
+{
+    for (size_t i = 0; i < o->n_ports; i++) {
+        if (ofp_port_eq(o->ports[i].port_no, no)) {
+            return &o->ports[i];
+        }
+    }
+    return NULL;
+}
+
+static void finish(struct ofconn *c, struct ofp_reply *r)
+{
+    ofp_reply_end(r);
+    ofp_conn_send(c->conn, r->buf.data, r->buf.len, OFP_CONN_REPLY);
+    ofp_reply_uninit(r);
+}
+
+enum ofp_error handle_port_desc(struct ofconn *c, const struct ofp_msg *msg)
+{
+    const struct ofproto *o = c->ofproto;
+    ofp_port_t wanted;
+    struct ofp_reply r;
+    enum ofp_error error = ofp_decode_port_desc_request(msg, &wanted);
+
+    if (error) {
+        return error;
+    }
+    if (!ofp_port_eq(wanted, OFPP_NONE) && !find_port(o, wanted)) {
+        return OFPERR_OFPBRC_BAD_PORT;
+    }
+    ofp_reply_begin(&r, msg, OFPMSG_PORT_DESC_REPLY);
+    for (size_t i = 0; i < o->n_ports; i++) {
+        if (ofp_port_eq(wanted, OFPP_NONE) || ofp_port_eq(wanted, o->ports[i].port_no)) {
+            ofp_reply_port_desc(&r, &o->ports[i]);
+        }
+    }
+    finish(c, &r);
+    return OFPERR_NONE;
+}
+
+enum ofp_error handle_port_stats(struct ofconn *c, const struct ofp_msg *msg)
+{
+    const struct ofproto *o = c->ofproto;
+    ofp_port_t wanted;
+    struct ofp_reply r;
+    enum ofp_error error = ofp_decode_port_stats_request(msg, &wanted);
+
+    if (error) {
+        return error;
+    }
+    if (!ofp_port_eq(wanted, OFPP_NONE) && !find_port(o, wanted)) {
+        return OFPERR_OFPBRC_BAD_PORT;
+    }
+    ofp_reply_begin(&r, msg, OFPMSG_PORT_STATS_REPLY);
+    for (size_t i = 0; i < o->n_ports; i++) {
+        struct ofp_port_stats stats;
+        ofp_port_t no = o->ports[i].port_no;
+        if ((ofp_port_eq(wanted, OFPP_NONE) || ofp_port_eq(wanted, no)) && o->ops->port_stats(no, &stats, o->aux)) {
+            ofp_reply_port_stats(&r, &stats);
+        }
+    }
+    finish(c, &r);
+    return OFPERR_NONE;
+}
+
+/* Ports have no queues yet: those of one that exists are none, and a queue that is named is not there. */
+static enum ofp_error check_queue(const struct ofproto *o, const struct ofp_queue_request *q)
+{
+    if (!ofp_port_eq(q->port_no, OFPP_NONE) && !find_port(o, q->port_no)) {
+        return OFPERR_OFPQOFC_BAD_PORT;
+    }
+    return q->queue_id == OFP_ALL_QUEUES ? OFPERR_NONE : OFPERR_OFPQOFC_BAD_QUEUE;
+}
+
+enum ofp_error handle_queue_stats(struct ofconn *c, const struct ofp_msg *msg)
+{
+    struct ofp_queue_request q;
+    struct ofp_reply r;
+    enum ofp_error error = ofp_decode_queue_stats_request(msg, &q);
+
+    error = error ? error : check_queue(c->ofproto, &q);
+    if (!error) {
+        ofp_reply_begin(&r, msg, OFPMSG_QUEUE_STATS_REPLY);
+        finish(c, &r);
+    }
+    return error;
+}
+
+enum ofp_error handle_queue_config(struct ofconn *c, const struct ofp_msg *msg)
+{
+    struct ofp_queue_request q;
+    struct ofp_reply r;
+    enum ofp_error error = ofp_decode_queue_config_request(msg, &q);
+
+    error = error ? error : check_queue(c->ofproto, &q);
+    if (!error) {
+        ofp_reply_queue_config_begin(&r, msg, q.port_no);
+        finish(c, &r);
+    }
+    return error;
+}
+
+struct port_change {
+    enum ofp_port_reason reason;
+    const struct ofp_port *port;
+};
+
+static void put_change(struct ofconn *c, struct buf *b, const void *what_)
+{
+    const struct port_change *what = what_;
+
+    ofp_put_port_status(b, c->version, what->reason, what->port);
+}
+
+static void tell(struct ofproto *o, enum ofp_port_reason reason, const struct ofp_port *port)
+{
+    ofconn_notify(o, OFP_ASYNC_PORT_STATUS, reason, put_change, &(struct port_change) { reason, port });
+}
+
+/* Both lists are sorted by number. */
+void ofproto_tell_ports(struct ofproto *o, const struct ofp_port *old, size_t n_old)
+{
+    size_t i = 0, k = 0;
+
+    while (i < n_old || k < o->n_ports) {
+        uint32_t was = i < n_old ? old[i].port_no.n : UINT32_MAX;
+        uint32_t is = k < o->n_ports ? o->ports[k].port_no.n : UINT32_MAX;
+        if (was < is) {
+            tell(o, OFPPR_DELETE, &old[i++]);
+        } else if (is < was) {
+            tell(o, OFPPR_ADD, &o->ports[k++]);
+        } else {
+            if (strcmp(old[i].name, o->ports[k].name)) { /* Another device has the number now. */
+                tell(o, OFPPR_DELETE, &old[i]);
+                tell(o, OFPPR_ADD, &o->ports[k]);
+            } else if (memcmp(&old[i], &o->ports[k], sizeof old[i])) {
+                tell(o, OFPPR_MODIFY, &o->ports[k]);
+            }
+            i++;
+            k++;
+        }
+    }
+}

@@ -1,0 +1,92 @@
+/* What ofproto*.c and ofconn.c share. */
+#ifndef OFPROTO_OFPROTO_PRIVATE_H
+#define OFPROTO_OFPROTO_PRIVATE_H 1
+
+#include "lib/ofp/ofp-action.h"
+#include "lib/ofp/ofp-conn.h"
+#include "lib/ofp/ofp-listener.h"
+#include "lib/ofp/ofp-msg-flow.h"
+#include "lib/ofp/ofp-msg-packet.h"
+#include "lib/ofp/ofp-msg-port.h"
+#include "lib/ofp/ofp-msg-session.h"
+#include "lib/ofp/ofp-msg-table.h"
+#include "ofproto/flow-mod.h"
+#include "ofproto/ofproto.h"
+#include "ofproto/tables.h"
+
+struct ofconn;
+
+struct ofproto {
+    char *name;
+    struct event_base *base;
+    const struct ofproto_ops *ops;
+    void *aux;
+    uint64_t datapath_id;
+    struct tables *tables;
+    bool normal, normal_known;
+    struct ofp_port *ports; /* Sorted by number. */
+    size_t n_ports;
+    uint64_t created; /* ms. */
+    struct ofp_listener *management;
+    struct ofconn *conns; /* List. */
+    bool have_generation;
+    uint64_t generation;  /* The last that a controller gave with a role. */
+};
+
+/* A client: who asked for what, and how it wants to be told. */
+struct ofconn {
+    struct ofproto *ofproto;
+    struct ofconn *next, **prev_next;
+    struct ofp_conn *conn;
+    enum ofp_version version;
+    enum ofp_role role;
+    struct ofp_async async;
+    struct ofp_config config;
+    enum ofp_flow_format flow_format; /* Of 1.0. */
+    enum ofp_packet_in_format packet_in_format;
+    bool flow_mod_table_id;
+    uint16_t controller_id;
+    struct flow_dump *dump;     /* A long answer on its way; the connection is held. */
+    struct ofbundle *bundles;   /* That it has opened. */
+};
+
+/* ofconn.c */
+void ofconn_accept(struct ofproto *o, struct ofp_conn *conn);
+void ofconn_destroy(struct ofconn *c);
+/* Sends and frees what is in B: answers. */
+void ofconn_reply(struct ofconn *c, struct buf *b);
+void ofconn_error(struct ofconn *c, enum ofp_error error, const void *request, size_t len);
+/* To all who want to hear of KIND for REASON (a bit number): PUT appends the message for one of them. */
+void ofconn_notify(struct ofproto *o, enum ofp_async_kind kind, unsigned int reason,
+                   void (*put)(struct ofconn *c, struct buf *b, const void *what), const void *what);
+
+/* Requests.  Each carries MSG out and answers; or returns what is wrong, and nothing has changed. */
+typedef enum ofp_error ofproto_handler(struct ofconn *c, const struct ofp_msg *msg);
+
+/* ofproto-session.c */
+ofproto_handler handle_features, handle_get_config, handle_set_config, handle_barrier, handle_desc, handle_role, handle_get_async,
+    handle_set_async, handle_set_flow_format, handle_set_packet_in_format, handle_flow_mod_table_id, handle_set_controller_id;
+/* ofproto-port.c */
+ofproto_handler handle_port_desc, handle_port_stats, handle_queue_stats, handle_queue_config;
+void ofproto_tell_ports(struct ofproto *o, const struct ofp_port *old, size_t n_old);
+/* ofproto-table.c */
+ofproto_handler handle_table_stats, handle_table_features, handle_table_desc;
+/* ofproto-flow.c */
+ofproto_handler handle_flow_mod;
+/* Decodes MSG as C speaks.  ACTS gets its actions. */
+enum ofp_error flow_mod_decode(const struct ofconn *c, const struct ofp_msg *msg, struct buf *acts, struct flow_mod *ret);
+/* X's changes are visible: tells whom it concerns, and ends X. */
+void ofproto_committed(struct ofproto *o, struct tables_txn *x, enum ofp_removed_reason reason);
+enum ofp_error ofproto_match_decode(const struct ofp_match_ref *ref, struct match *ret, uint64_t *cookie, uint64_t *cookie_mask);
+/* ofproto-flow-stats.c */
+ofproto_handler handle_flow_stats, handle_flow_counts, handle_aggregate;
+void flow_dump_go_on(struct ofconn *c);
+void flow_dump_destroy(struct flow_dump *d); /* Accepts NULL. */
+/* What is to be said of R; MATCH and ACTIONS hold the bytes. */
+void ofproto_describe(struct rule *r, enum ofp_version version, bool nx, uint64_t now, struct buf *match, struct buf *actions,
+                      struct ofp_flow_stats *ret);
+/* ofproto-bundle.c */
+ofproto_handler handle_bundle_ctrl, handle_bundle_add;
+void ofbundle_destroy_all(struct ofconn *c);
+
+#endif

@@ -1,0 +1,129 @@
+/* Requests about tables. */
+#include <config.h>
+
+#include <stdio.h>
+
+#include "ofproto/ofproto-private.h"
+
+/* What OpenFlow 1.0's match can leave open: all of its bits. */
+#define OFPFW10_ALL ((1u << 22) - 1)
+#define MAX_RULES 1000000
+
+static void finish(struct ofconn *c, struct ofp_reply *r)
+{
+    ofp_reply_end(r);
+    ofp_conn_send(c->conn, r->buf.data, r->buf.len, OFP_CONN_REPLY);
+    ofp_reply_uninit(r);
+}
+
+static void table_name(uint8_t id, char *ret, size_t size)
+{
+    if (id == 0) {
+        snprintf(ret, size, "classifier");
+    } else {
+        snprintf(ret, size, "table%u", id);
+    }
+}
+
+enum ofp_error handle_table_stats(struct ofconn *c, const struct ofp_msg *msg)
+{
+    struct ofp_reply r;
+
+    ofp_reply_begin(&r, msg, OFPMSG_TABLE_STATS_REPLY);
+    for (unsigned int id = 0; id < TABLES_N_USER; id++) {
+        struct table_stats s;
+        char name[16];
+        tables_get_stats(c->ofproto->tables, id, &s);
+        table_name(id, name, sizeof name);
+        const struct ofp_table_stats stats = {
+            .table_id = id,
+            .name = name,
+            .wildcards = OFPFW10_ALL,
+            .max_entries = MAX_RULES,
+            .active_count = s.n_rules,
+            .lookup_count = s.lookups,
+            .matched_count = s.matches,
+        };
+        ofp_reply_table_stats(&r, &stats);
+    }
+    finish(c, &r);
+    return OFPERR_NONE;
+}
+
+/* Fields, by their headers in OXM. */
+struct field_lists {
+    struct buf match;     /* That a match may have, with a mask where there can be one. */
+    struct buf wildcards; /* That it may leave out. */
+    struct buf writable;  /* That an action may write.  In these two the field's tools want no bit for a mask. */
+};
+
+static void put_field_headers(enum ofp_version version, struct field_lists *ret)
+{
+    for (unsigned int id = 0; id < OFP_N_FIELDS; id++) {
+        const struct ofp_field *field = ofp_field(id);
+        if (ofp_field_header(field, version)) {
+            ofp_header_put(&ret->match, field, version, field->maskable);
+            ofp_header_put(&ret->wildcards, field, version, false);
+            if (field->writable) {
+                ofp_header_put(&ret->writable, field, version, false);
+            }
+        }
+    }
+}
+
+/* Numbers of OpenFlow 1.3's instructions and actions that translation carries out. */
+#define INSTRUCTIONS (1u << 1 | 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5)
+#define ACTIONS (UINT64_C(1) << 0 | UINT64_C(1) << 17 | UINT64_C(1) << 18 | UINT64_C(1) << 23 | UINT64_C(1) << 24 | UINT64_C(1) << 25)
+
+enum ofp_error handle_table_features(struct ofconn *c, const struct ofp_msg *msg)
+{
+    struct field_lists fields = { BUF_INITIALIZER, BUF_INITIALIZER, BUF_INITIALIZER };
+    uint8_t next[TABLES_N_USER];
+    struct ofp_reply r;
+    enum ofp_error error = ofp_decode_table_features_request(msg);
+
+    if (error) {
+        return error;
+    }
+    put_field_headers(msg->version, &fields);
+    for (unsigned int id = 0; id < TABLES_N_USER; id++) {
+        next[id] = id;
+    }
+    ofp_reply_begin(&r, msg, OFPMSG_TABLE_FEATURES_REPLY);
+    for (unsigned int id = 0; id < TABLES_N_USER; id++) {
+        char name[16];
+        table_name(id, name, sizeof name);
+        const struct ofp_table_features f = {
+            .table_id = id,
+            .name = name,
+            .metadata_match = UINT64_MAX,
+            .metadata_write = UINT64_MAX,
+            .max_entries = MAX_RULES,
+            .instructions = INSTRUCTIONS & ~(id + 1 == TABLES_N_USER ? 1u << 1 : 0),
+            .write_actions = ACTIONS,
+            .apply_actions = ACTIONS,
+            .next = { next + id + 1, TABLES_N_USER - id - 1 },
+            .match = { fields.match.data, fields.match.len },
+            .wildcards = { fields.wildcards.data, fields.wildcards.len },
+            .set_fields = { fields.writable.data, fields.writable.len },
+        };
+        ofp_reply_table_features(&r, &f);
+    }
+    finish(c, &r);
+    buf_uninit(&fields.match);
+    buf_uninit(&fields.wildcards);
+    buf_uninit(&fields.writable);
+    return OFPERR_NONE;
+}
+
+enum ofp_error handle_table_desc(struct ofconn *c, const struct ofp_msg *msg)
+{
+    struct ofp_reply r;
+
+    ofp_reply_begin(&r, msg, OFPMSG_TABLE_DESC_REPLY);
+    for (unsigned int id = 0; id < TABLES_N_USER; id++) {
+        ofp_reply_table_desc(&r, &(struct ofp_table_desc) { .table_id = id });
+    }
+    finish(c, &r);
+    return OFPERR_NONE;
+}

@@ -1,0 +1,46 @@
+/* A bridge's OpenFlow side: its tables, its ports as controllers see them, and who is connected.
+ *
+ *     connections (lib/ofp/ofp-conn.h) ──► ofconn ──► ofproto-*.c: one function a message ──► tables ◄── translation
+ *
+ * All of it is main's, but for the tables, which translations read (tables.h).  A request is carried out when it arrives, so a
+ * connection's requests take effect in their order, and a barrier has nothing to wait for; what is long to tell is told in
+ * pieces, as fast as its reader reads, and meanwhile that connection's next requests wait. */
+#ifndef OFPROTO_OFPROTO_H
+#define OFPROTO_OFPROTO_H 1
+
+#include <stdint.h>
+
+#include "lib/ofp/ofp-msg-port.h"
+
+struct event_base;
+struct ofproto;
+struct tables;
+
+struct ofproto_ops {
+    /* The tables have changed: flows in the datapath are to be translated again. */
+    void (*changed)(void *aux);
+    /* What has passed port PORT_NO; fields that are unknown are all ones.  Returns false if there is none. */
+    bool (*port_stats)(ofp_port_t port_no, struct ofp_port_stats *ret_stats, void *aux);
+};
+
+/* OPS stays the caller's, unchanged.  Nothing listens yet. */
+struct ofproto *ofproto_create(struct event_base *base, const char *name, const struct ofproto_ops *ops, void *aux);
+void ofproto_destroy(struct ofproto *o); /* Accepts NULL. */
+
+struct tables *ofproto_tables(struct ofproto *o);
+size_t ofproto_n_conns(const struct ofproto *o);
+
+void ofproto_set_datapath_id(struct ofproto *o, uint64_t id);
+/* The ports that there are now: controllers are told what has changed. */
+void ofproto_set_ports(struct ofproto *o, const struct ofp_port *ports, size_t n);
+/* NORMAL: a bridge that is to forward by itself begins with the rule "priority=0 actions=NORMAL"; else it begins empty.  A change of it
+ * empties the tables. */
+void ofproto_set_normal(struct ofproto *o, bool normal);
+/* Versions that may be spoken, bit N for version byte N. */
+#define OFPROTO_VERSIONS (1u << OFP10_VERSION | 1u << OFP13_VERSION | 1u << OFP14_VERSION | 1u << OFP15_VERSION)
+/* Opens RUNDIR/NAME.mgmt, for ovs-ofctl, unless it is open.  A failure is logged. */
+void ofproto_listen(struct ofproto *o);
+/* Once a second: rules whose time is over leave. */
+void ofproto_tick(struct ofproto *o);
+
+#endif
