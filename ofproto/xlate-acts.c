@@ -17,19 +17,8 @@ static bool is_settable(const struct ofp_field *field)
     return !is_ct && !is_mpls && !is_nsh && ofs < offsetof(struct flow, tunnel);
 }
 
-/* What xlate-actions.c has a function for, some of it under conditions. */
-static const bool supported[OFP_N_ACTS] = {
-    [OFP_ACT_OUTPUT] = true,        [OFP_ACT_OUTPUT_REG] = true,     [OFP_ACT_RESUBMIT] = true,      [OFP_ACT_GOTO_TABLE] = true,
-    [OFP_ACT_SET_FIELD] = true,     [OFP_ACT_MOVE] = true,           [OFP_ACT_PUSH] = true,          [OFP_ACT_POP] = true,
-    [OFP_ACT_SET_VLAN_VID] = true,  [OFP_ACT_SET_VLAN_PCP] = true,   [OFP_ACT_STRIP_VLAN] = true,    [OFP_ACT_PUSH_VLAN] = true,
-    [OFP_ACT_SET_ETH_SRC] = true,   [OFP_ACT_SET_ETH_DST] = true,    [OFP_ACT_SET_IPV4_SRC] = true,  [OFP_ACT_SET_IPV4_DST] = true,
-    [OFP_ACT_SET_IP_DSCP] = true,   [OFP_ACT_SET_IP_ECN] = true,     [OFP_ACT_SET_IP_TTL] = true,    [OFP_ACT_SET_L4_SRC] = true,
-    [OFP_ACT_SET_L4_DST] = true,    [OFP_ACT_DEC_TTL] = true,        [OFP_ACT_CONJUNCTION] = true,   [OFP_ACT_CLONE] = true,
-    [OFP_ACT_NOTE] = true,          [OFP_ACT_EXIT] = true,           [OFP_ACT_CLEAR_ACTIONS] = true, [OFP_ACT_WRITE_ACTIONS] = true,
-    [OFP_ACT_WRITE_METADATA] = true,
-};
-
-static bool is_supported(const struct ofp_act *a)
+/* Is what A says of ports and fields supported? */
+static bool is_form_supported(const struct ofp_act *a)
 {
     switch ((unsigned int) a->type) {
     case OFP_ACT_OUTPUT: {
@@ -45,14 +34,27 @@ static bool is_supported(const struct ofp_act *a)
     case OFP_ACT_RESUBMIT:
         return !((const struct ofp_act_resubmit *) ofp_act_cast(a))->ct;
     }
-    return supported[a->type];
+    return true;
 }
+
+/* What xlate-actions.c has a function for. */
+static const bool supported[OFP_N_ACTS] = {
+    [OFP_ACT_OUTPUT] = true, [OFP_ACT_SET_FIELD] = true, [OFP_ACT_MOVE] = true, [OFP_ACT_POP] = true,
+    [OFP_ACT_RESUBMIT] = true, [OFP_ACT_OUTPUT_REG] = true, [OFP_ACT_PUSH] = true, [OFP_ACT_SET_VLAN_VID] = true,
+    [OFP_ACT_SET_VLAN_PCP] = true, [OFP_ACT_STRIP_VLAN] = true, [OFP_ACT_PUSH_VLAN] = true,
+    [OFP_ACT_SET_ETH_SRC] = true, [OFP_ACT_SET_ETH_DST] = true, [OFP_ACT_SET_IPV4_SRC] = true,
+    [OFP_ACT_SET_IPV4_DST] = true, [OFP_ACT_SET_IP_DSCP] = true, [OFP_ACT_SET_IP_ECN] = true,
+    [OFP_ACT_SET_IP_TTL] = true, [OFP_ACT_SET_L4_SRC] = true, [OFP_ACT_SET_L4_DST] = true, [OFP_ACT_DEC_TTL] = true,
+    [OFP_ACT_CONJUNCTION] = true, [OFP_ACT_CLONE] = true, [OFP_ACT_NOTE] = true, [OFP_ACT_EXIT] = true,
+    [OFP_ACT_CLEAR_ACTIONS] = true, [OFP_ACT_WRITE_ACTIONS] = true, [OFP_ACT_WRITE_METADATA] = true,
+    [OFP_ACT_GOTO_TABLE] = true,
+};
 
 enum ofp_error xlate_acts_check(const void *acts, size_t len, const char **ret_name)
 {
     OFP_ACT_FOR_EACH (a, acts, len) {
         size_t nested_len;
-        if (!is_supported(a)) {
+        if (!supported[a->type] || !is_form_supported(a)) {
             *ret_name = ofp_act_name(a->type);
             return OFPERR_OFPBAC_BAD_TYPE;
         }

@@ -22,6 +22,7 @@
 #define LAST_TABLE 3
 
 static unsigned int seed;
+static bool with_normal; /* Some rules say normal, of which the interpreter knows nothing: then only the mask's promise is checked. */
 static unsigned int rnd(unsigned int n) { return (unsigned int) rand() % n; }
 
 /* A packet on its way, and the packets that have left. */
@@ -76,6 +77,10 @@ static void put_match(FILE *out, bool second)
 
 static void put_output(FILE *out, bool second)
 {
+    if (with_normal && !rnd(3)) {
+        fputs("normal", out);
+        return;
+    }
     fprintf(out, "output:%u", second ? 11 + rnd(2) : 1 + rnd(5));
 }
 
@@ -628,8 +633,10 @@ static void check_model(const struct xconfig *c, const struct flow *flow, const 
 {
     static struct result expected, got;
     const struct xport *in = xconfig_port_by_odp(c, flow->in_port);
+    if (with_normal) {
+        return;
+    }
     char *text = kit_actions_text(&outs[0].actions);
-
     expected.n = 0;
     rcu_read_lock();
     run_port(c, in, packet_of(flow), &expected);
@@ -676,8 +683,9 @@ static void packets_of_a_megaflow_fare_as_the_rules_say(void **state UNUSED)
 {
     for (int i = 0; i < N_PIPELINES; i++) {
         struct xconfig *c = xconfig_create();
-        struct xbridge *a = kit_add_bridge(c, "a", "1:t 2:t 3:t 4:t 5:tp"), *b = kit_add_bridge(c, "b", "10:tp 11:t 12:t");
+        struct xbridge *a = kit_add_bridge(c, "a", "1:t 2:t? 3:a1^ 4:u2 5:tp"), *b = kit_add_bridge(c, "b", "10:tp 11:t 12:t");
         srand(seed);
+        with_normal = !rnd(4);
         for (unsigned int k = 10 + rnd(14); k > 0; k--) {
             add_random_rule(a, false);
         }

@@ -125,6 +125,12 @@ static void registers_narrow_nothing_but_what_they_were_moved_from_does(void **s
           { TCP, "2", "dl_src=00:00:00:00:00:01/00:00:00:00:ff:ff" });
 }
 
+static void what_was_written_is_matched_without_a_look_at_the_packet(void **state UNUSED)
+{
+    CHECK(FLOWS("ip actions=mod_nw_src:1.1.1.1,resubmit(,1)", "table=1,ip,nw_src=1.1.1.1 actions=output:2"),
+          { TCP, "set(ipv4(src=1.1.1.1)),2", "ip" });
+}
+
 static void a_stack_gives_back_what_it_was_given(void **state UNUSED)
 {
     CHECK(FLOWS("ip actions=push:NXM_OF_IP_SRC[],push:NXM_OF_IP_DST[],pop:NXM_OF_IP_SRC[],pop:NXM_OF_IP_DST[],output:2"),
@@ -311,6 +317,7 @@ int main(void)
         cmocka_unit_test(resubmit_changes_the_input_port_for_the_search_only),
         cmocka_unit_test(in_port_is_a_field_that_outputs_go_by),
         cmocka_unit_test(registers_narrow_nothing_but_what_they_were_moved_from_does),
+        cmocka_unit_test(what_was_written_is_matched_without_a_look_at_the_packet),
         cmocka_unit_test(a_stack_gives_back_what_it_was_given),
         cmocka_unit_test(an_action_set_is_done_in_its_own_order_and_at_the_end),
         cmocka_unit_test(an_output_in_the_action_set_comes_before_a_resubmit),
