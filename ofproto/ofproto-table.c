@@ -41,7 +41,7 @@ enum ofp_error handle_table_stats(struct ofconn *c, const struct ofp_msg *msg)
             .wildcards = OFPFW10_ALL,
             .max_entries = MAX_RULES,
             .active_count = s.n_rules,
-            .lookup_count = s.lookups,
+            .lookup_count = s.matches, /* Those that met no rule are not known: see rule.h. */
             .matched_count = s.matches,
         };
         ofp_reply_table_stats(&r, &stats);

@@ -75,18 +75,6 @@ void ofproto_set_ports(struct ofproto *o, const struct ofp_port *ports, size_t n
     free(old);
 }
 
-static bool collect_all(struct rule *r, void *x) /* Within a read section: only notes which. */
-{
-    struct { struct rule **rules; size_t n, allocated; } *all = x;
-
-    if (all->n == all->allocated) {
-        all->allocated = MAX(16, 2 * all->allocated);
-        all->rules = xrealloc(all->rules, all->allocated * sizeof *all->rules);
-    }
-    all->rules[all->n++] = r;
-    return true;
-}
-
 /* The rule that a bridge begins with if nobody programs it. */
 static void add_normal(struct tables_txn *x, uint64_t now)
 {
@@ -107,20 +95,21 @@ static void add_normal(struct tables_txn *x, uint64_t now)
 
 void ofproto_set_normal(struct ofproto *o, bool normal)
 {
-    struct { struct rule **rules; size_t n, allocated; } all = { 0 };
+    const struct rule_filter everything = { .table_id = TABLE_ALL, .out_port = OFPP_NONE, .out_group = OFPG_ANY };
     struct tables_txn x;
+    size_t n;
 
     if (o->normal_known && o->normal == normal) {
         return;
     }
     o->normal_known = true;
     o->normal = normal;
-    tables_for_each(o->tables, TABLE_ALL, NULL, tables_version(o->tables), collect_all, &all);
+    struct rule **rules = rule_filter_collect(o->tables, &everything, tables_version(o->tables), &n);
     tables_begin(o->tables, &x);
-    for (size_t i = 0; i < all.n; i++) {
-        tables_remove(&x, all.rules[i]);
+    for (size_t i = 0; i < n; i++) {
+        tables_remove(&x, rules[i]);
     }
-    free(all.rules);
+    free(rules);
     if (normal) {
         add_normal(&x, clock_msec());
     }

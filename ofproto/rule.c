@@ -24,6 +24,21 @@ static void counts_unref(struct rule_counts *c)
     }
 }
 
+struct table_counts *table_counts_create(void)
+{
+    struct table_counts *c = xzalloc(sizeof *c);
+
+    c->refs = 1;
+    return c;
+}
+
+void table_counts_unref(struct table_counts *c)
+{
+    if (c && __atomic_sub_fetch(&c->refs, 1, __ATOMIC_ACQ_REL) == 0) {
+        free(c);
+    }
+}
+
 struct rule *rule_create(const struct rule_spec *spec, uint8_t table_id, struct rule_counts *counts, uint64_t now)
 {
     struct rule *r = xzalloc(sizeof *r + spec->acts_len);
@@ -65,6 +80,7 @@ void rule_unref(struct rule *r)
 {
     if (__atomic_sub_fetch(&r->refs, 1, __ATOMIC_ACQ_REL) == 0) {
         counts_unref(r->counts);
+        table_counts_unref(r->table_counts);
         free(r);
     }
 }
@@ -76,6 +92,9 @@ void rule_count(struct rule *r, uint64_t packets, uint64_t bytes, uint64_t used)
 
     __atomic_add_fetch(&c->packets, packets, __ATOMIC_RELAXED);
     __atomic_add_fetch(&c->bytes, bytes, __ATOMIC_RELAXED);
+    if (r->table_counts) {
+        __atomic_add_fetch(&r->table_counts->matches, packets, __ATOMIC_RELAXED);
+    }
     while (old < used && !__atomic_compare_exchange_n(&c->used, &old, used, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
     }
 }

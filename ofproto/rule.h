@@ -23,6 +23,14 @@ struct rule_counts {
     uint64_t used; /* ms, CLOCK_MONOTONIC; at first when it was made. */
 };
 
+/* The same for a table: of packets that met a rule in it.  (That a packet met none follows from no datapath flow, and is not counted.) */
+struct table_counts {
+    unsigned int refs; /* Atomic. */
+    uint64_t matches;  /* Atomic, relaxed. */
+};
+struct table_counts *table_counts_create(void);
+void table_counts_unref(struct table_counts *c); /* Any thread. */
+
 /* Flags, as OpenFlow 1.3 numbers them; and ours. */
 #define RULE_SEND_FLOW_REM (1 << 0)
 #define RULE_CHECK_OVERLAP (1 << 1)
@@ -52,6 +60,7 @@ struct rule {
     uint64_t created, modified; /* ms, CLOCK_MONOTONIC. */
     uint64_t serial;            /* In the order of their making; one that is modified keeps its place. */
     struct rule_counts *counts;
+    struct table_counts *table_counts; /* A reference, from when it is in a table on. */
     size_t timed;               /* Of tables.c: place among those with a timeout, from 1; 0: none. */
     size_t acts_len;
     uint64_t acts[]; /* struct ofp_act. */

@@ -15,8 +15,8 @@ COUNTER_DEFINE(rule_added);
 COUNTER_DEFINE(rule_removed);
 
 struct table {
-    struct classifier *cls;    /* RCU; made when the first rule comes, then there for good. */
-    uint64_t lookups, matches; /* Atomic, relaxed. */
+    struct classifier *cls;      /* RCU; made when the first rule comes, then there for good, as 'counts'. */
+    struct table_counts *counts; /* Main's; rules hold references. */
 };
 
 struct tables {
@@ -84,6 +84,7 @@ static void tables_destroy(struct tables *t)
                 classifier_retire(t->table[i].cls, &all.rules[k]->cls, rule_free_cb);
             }
             classifier_destroy(t->table[i].cls);
+            table_counts_unref(t->table[i].counts);
         }
     }
     free(all.rules);
@@ -115,14 +116,6 @@ struct rule *tables_lookup(const struct tables *t, uint8_t id, uint64_t version,
     return rule ? CONTAINER_OF(rule, struct rule, cls) : NULL;
 }
 
-void tables_count(struct tables *t, uint8_t id, uint64_t lookups, uint64_t matches)
-{
-    if (id < TABLES_N) {
-        __atomic_add_fetch(&t->table[id].lookups, lookups, __ATOMIC_RELAXED);
-        __atomic_add_fetch(&t->table[id].matches, matches, __ATOMIC_RELAXED);
-    }
-}
-
 void tables_get_stats(struct tables *t, uint8_t id, struct table_stats *ret)
 {
     struct classifier *cls = (struct classifier *) table_cls(t, id);
@@ -132,9 +125,8 @@ void tables_get_stats(struct tables *t, uint8_t id, struct table_stats *ret)
         classifier_get_stats(cls, &s);
     }
     *ret = (struct table_stats) { .n_rules = s.n_rules, .n_masks = s.n_subtables, .n_bytes = s.n_bytes };
-    if (id < TABLES_N) {
-        ret->lookups = __atomic_load_n(&t->table[id].lookups, __ATOMIC_RELAXED);
-        ret->matches = __atomic_load_n(&t->table[id].matches, __ATOMIC_RELAXED);
+    if (id < TABLES_N && t->table[id].counts) {
+        ret->matches = __atomic_load_n(&t->table[id].counts->matches, __ATOMIC_RELAXED);
     }
 }
 
@@ -188,9 +180,19 @@ static struct classifier *table_cls_for_change(struct tables *t, uint8_t id)
     struct table *table = &t->table[id];
 
     if (!table->cls) {
+        table->counts = table_counts_create();
         __atomic_store_n(&table->cls, classifier_create(), __ATOMIC_RELEASE);
     }
     return table->cls;
+}
+
+/* R, which nobody has seen yet, counts for its table. */
+static void count_for_table(struct tables *t, struct rule *r)
+{
+    struct table_counts *c = t->table[r->table_id].counts;
+
+    __atomic_add_fetch(&c->refs, 1, __ATOMIC_RELAXED);
+    r->table_counts = c;
 }
 
 void tables_begin(struct tables *t, struct tables_txn *x)
@@ -211,7 +213,10 @@ static void note(struct tables_txn *x, enum tables_change_type type, struct rule
 
 void tables_add(struct tables_txn *x, struct rule *r)
 {
-    classifier_insert(table_cls_for_change(x->tables, r->table_id), &r->cls, x->version);
+    struct classifier *cls = table_cls_for_change(x->tables, r->table_id);
+
+    count_for_table(x->tables, r);
+    classifier_insert(cls, &r->cls, x->version);
     note(x, TABLES_ADDED, r, NULL);
 }
 
@@ -223,6 +228,7 @@ void tables_remove(struct tables_txn *x, struct rule *r)
 
 void tables_replace(struct tables_txn *x, struct rule *old, struct rule *r)
 {
+    count_for_table(x->tables, r);
     classifier_replace(x->tables->table[r->table_id].cls, &old->cls, &r->cls, x->version);
     note(x, TABLES_ADDED, r, old);
 }

@@ -27,13 +27,11 @@ void tables_unref(struct tables *t); /* Any thread.  The last one frees all rule
 uint64_t tables_version(const struct tables *t);
 /* The rule of table ID that FLOW meets, or NULL; MASK gets what that depends on. */
 struct rule *tables_lookup(const struct tables *t, uint8_t id, uint64_t version, const struct flow *flow, struct flow *mask);
-/* Counts packets that looked a rule up in table ID, and those that found one. */
-void tables_count(struct tables *t, uint8_t id, uint64_t lookups, uint64_t matches);
 
-/* What main and control commands want to know. */
+/* What main wants to know. */
 struct table_stats {
     size_t n_rules, n_masks, n_bytes;
-    uint64_t lookups, matches;
+    uint64_t matches; /* Packets that met a rule. */
 };
 void tables_get_stats(struct tables *t, uint8_t id, struct table_stats *ret);
 /* Calls CB with each rule of table ID (TABLE_ALL: of all) at VERSION that is as specific as TARGET or more (NULL: any), until it returns false. */
