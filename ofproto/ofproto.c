@@ -126,7 +126,8 @@ void ofproto_listen(struct ofproto *o)
     if (o->management) {
         return;
     }
-    const struct ofp_listener_config config = { .stream = { .dscp = -1 }, .conn = { .versions = OFPROTO_VERSIONS } };
+    /* ovs-ofctl comes and goes; more of them wait until one has gone. */
+    const struct ofp_listener_config config = { .max_conns = 16, .stream = { .dscp = -1 }, .conn = { .versions = OFPROTO_VERSIONS } };
     char *target = xasprintf("punix:%s.mgmt", o->name);
     char *error = ofp_listener_open(o->base, target, &config, accepted_cb, o, &o->management);
     if (error) {

@@ -5,6 +5,7 @@
 #include "lib/dpif/dispatch.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/membarrier.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -425,11 +426,34 @@ void dispatch_pause(struct dispatch *d, unsigned int id, int timeout_ms)
 
 void dispatch_seal(struct dispatch *d) { __atomic_store_n(&d->sealed, true, __ATOMIC_RELEASE); }
 
+/* Reads H's channels until they are empty, ROUNDS times at most; UINT_MAX: and as long as that takes. */
+static void read_own(struct dispatch_handler *h, unsigned int (*read)(struct channel *, void *aux), void *aux, unsigned int rounds)
+{
+    struct channel *ready[N_READY];
+    uint64_t deadline = rounds == UINT_MAX ? UINT64_MAX : clock_msec() + DRAIN_MS;
+
+    for (unsigned int round = 0; round < rounds && (deadline == UINT64_MAX || clock_msec() < deadline); round++) {
+        unsigned int got = 0;
+        int n = channel_set_wait(&h->set, &h->sleeper, ready, N_READY, 0);
+        for (int i = 0; i < n; i++) {
+            got += read(ready[i], aux);
+        }
+        if (!got) {
+            return;
+        }
+    }
+}
+
 void dispatch_drain(struct dispatch *d, unsigned int id, unsigned int (*read)(struct channel *, void *aux), void *aux)
 {
     struct dispatch_handler *h = d->handlers[id];
     struct channel *ready[N_READY];
+    bool sealed = __atomic_load_n(&d->sealed, __ATOMIC_ACQUIRE);
 
+    /* A channel that is to be handed over may go to a handler that has ended already: what is in it is read here, and nothing follows. */
+    if (sealed) {
+        read_own(h, read, aux, UINT_MAX);
+    }
     /* Commands may wait for a colleague to hand a channel over, which takes it one batch at most. */
     while (commands_run(d, id)) {
         dispatch_pause(d, id, 100); /* Not for ever: a hand-over of its own may have failed, and is tried again. */
@@ -445,16 +469,5 @@ void dispatch_drain(struct dispatch *d, unsigned int id, unsigned int (*read)(st
 
     /* What it still owns may go on receiving (the daemon exits), so this is bounded in rounds, more than any queue takes, and in
      * time: a flood, which no exit can outlast, does not keep it. */
-    uint64_t deadline = clock_msec() + DRAIN_MS;
-    bool sealed = __atomic_load_n(&d->sealed, __ATOMIC_ACQUIRE);
-    for (int round = 0; sealed || (round < 1024 && clock_msec() < deadline); round++) {
-        unsigned int got = 0;
-        n = channel_set_wait(&h->set, &h->sleeper, ready, N_READY, 0);
-        for (int i = 0; i < n; i++) {
-            got += read(ready[i], aux);
-        }
-        if (!got) {
-            break;
-        }
-    }
+    read_own(h, read, aux, sealed ? UINT_MAX : 1024);
 }

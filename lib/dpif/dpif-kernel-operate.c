@@ -1,6 +1,6 @@
 /* Batches of requests: as few system calls as their size allows.
  *
- * Threads and owners: a batch belongs to its session, and so to one thread.
+ * Threads and owners: a batch belongs to its session, and so to the thread that has it.
  *
  * Why the results are known without asking.  The kernel carries out a request inside sendmsg(), in the order of the
  * messages, and answers a failed one in any case.  So when sendmsg() returns all answers are in the queue, and what

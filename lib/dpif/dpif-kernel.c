@@ -4,7 +4,7 @@
  * features), -port.c, -flow.c (one flow, all flows), -operate.c (batches), -probe.c.
  *
  * Threads and owners.  `struct dpif_kernel` is immutable once open, but for the socket of port events, which the one
- * caller of port_poll() uses.  A session belongs to its thread: a socket, a buffer for requests, and the answers to a
+ * caller of port_poll() uses.  A session belongs to one thread at a time: a socket, a buffer for requests, and the answers to a
  * batch.  A channel is a bare descriptor, owned by whoever opened it.  So nothing here locks, except a dump that
  * several threads take from. */
 #include <config.h>

@@ -19,7 +19,8 @@
  * wake, and the thread sleeps on, most often without having slept (ppoll() looks for signals first).
  *
  * Who wakes twice relies on the first: if the thread that was first is off the CPU between the exchange and the signal, the sleep lasts
- * until it is on again.  A write to a descriptor has the same gap before it.
+ * until it is on again.  (Two writers of a descriptor would not wait for each other.)  What the second has to say waits for that time, and is
+ * not lost.
  *
  * Why SIGURG.  It is ignored where nobody asks for it, so one that strays does no harm, to us or to a process that we start; the C
  * library does not use it; the kernel sends it for urgent data only to who has asked for that (F_SETOWN); debuggers pass it on in
