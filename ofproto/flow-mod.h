@@ -21,7 +21,7 @@ struct rule_filter {
 struct flow_mod {
     enum flow_mod_command command;
     struct rule_filter filter; /* For ADD: table and match. */
-    struct rule_spec spec;     /* ADD, MODIFY*: what to put there; its match and priority are those of 'filter'. */
+    struct rule_spec spec;     /* ADD, MODIFY*: what to put there. */
     bool sets_cookie;          /* MODIFY*: give the rules the cookie of 'spec'. */
     bool may_add;              /* MODIFY*: add a rule if there was none to modify (OpenFlow 1.0). */
 };

@@ -170,7 +170,8 @@ void ofconn_notify(struct ofproto *o, enum ofp_async_kind kind, unsigned int rea
     for (struct ofconn *c = o->conns; c; c = c->next) {
         const uint32_t *wanted = c->role == OFP_ROLE_SLAVE ? c->async.slave : c->async.master;
         struct buf b = BUF_INITIALIZER;
-        if (wanted[kind] >> reason & 1) {
+        /* As the field has it: who only asks, and has not said how much of a packet it wants to see, is told nothing. */
+        if (c->config.miss_send_len && wanted[kind] >> reason & 1 && !ofp_conn_is_full(c->conn)) {
             put(c, &b, what);
             if (b.len) {
                 ofp_conn_send(c->conn, b.data, b.len, OFP_CONN_ASYNC); /* Dropped and counted if it does not read. */

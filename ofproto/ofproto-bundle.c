@@ -1,6 +1,7 @@
 /* Bundles: flow-mods that are checked one by one when they come, and done all at once, or not at all.
  *
- * A bundle belongs to the connection that opened it, and is bounded in bytes, for main keeps it until the commit. */
+ * A bundle belongs to the connection that opened it.  It keeps the messages as they came, not what they become, which is many times as
+ * much, and decodes them again at the commit; and what all clients of a bridge have in bundles is bounded. */
 #include <config.h>
 
 #include <stdlib.h>
@@ -10,31 +11,21 @@
 #include "ofproto/ofproto-private.h"
 
 #define MAX_BUNDLES 16
-/* Some 300,000 small flow-mods. */
-#define MAX_BYTES ((size_t) 512 * 1024 * 1024)
-
-struct item {
-    struct flow_mod mod; /* Its actions are in 'acts'. */
-    struct buf acts;
-    struct buf msg;      /* As it came, at most 64 bytes: for an error. */
-};
+/* More than a million small flow-mods. */
+#define MAX_BYTES ((size_t) 256 * 1024 * 1024)
 
 struct ofbundle {
     struct ofbundle *next;
     uint32_t id;
     uint16_t flags;
     bool closed;
-    struct item *items;
-    size_t n, allocated, bytes;
+    struct buf msgs; /* Whole messages, back to back. */
 };
 
-static void bundle_destroy(struct ofbundle *b)
+static void bundle_destroy(struct ofconn *c, struct ofbundle *b)
 {
-    for (size_t i = 0; i < b->n; i++) {
-        buf_uninit(&b->items[i].acts);
-        buf_uninit(&b->items[i].msg);
-    }
-    free(b->items);
+    c->ofproto->bundle_bytes -= b->msgs.size;
+    buf_uninit(&b->msgs);
     free(b);
 }
 
@@ -43,7 +34,7 @@ void ofbundle_destroy_all(struct ofconn *c)
     while (c->bundles) {
         struct ofbundle *b = c->bundles;
         c->bundles = b->next;
-        bundle_destroy(b);
+        bundle_destroy(c, b);
     }
 }
 
@@ -57,12 +48,12 @@ static struct ofbundle **find(struct ofconn *c, uint32_t id)
     return b;
 }
 
-static void discard(struct ofbundle **where)
+static void discard(struct ofconn *c, struct ofbundle **where)
 {
     struct ofbundle *b = *where;
 
     *where = b->next;
-    bundle_destroy(b);
+    bundle_destroy(c, b);
 }
 
 static enum ofp_error open_bundle(struct ofconn *c, const struct ofp_bundle_ctrl *ctrl)
@@ -74,7 +65,7 @@ static enum ofp_error open_bundle(struct ofconn *c, const struct ofp_bundle_ctrl
     }
     struct ofbundle **old = find(c, ctrl->bundle_id);
     if (*old) {
-        discard(old); /* As the standard has it: opening it twice ends both. */
+        discard(c, old); /* As the standard has it: opening it twice ends both. */
         return OFPERR_OFPBFC_BAD_ID;
     }
     if (n >= MAX_BUNDLES) {
@@ -88,6 +79,24 @@ static enum ofp_error open_bundle(struct ofconn *c, const struct ofp_bundle_ctrl
     return OFPERR_NONE;
 }
 
+/* Makes the changes of the message at *POS part of X, and steps over it. */
+static enum ofp_error apply(struct ofconn *c, struct ofbundle *b, size_t *pos, struct tables_txn *x, uint64_t now)
+{
+    const uint8_t *data = b->msgs.data + *pos;
+    size_t len = get_u16(data + 2);
+    struct buf acts = BUF_INITIALIZER;
+    struct ofp_msg msg;
+    struct flow_mod fm;
+
+    /* It has been decoded before. */
+    enum ofp_error error = ofp_msg_recognize(data, len, &msg);
+    error = error ? error : flow_mod_decode(c, &msg, &acts, &fm);
+    error = error ? error : flow_mod_apply(x, &fm, now);
+    buf_uninit(&acts);
+    *pos += len;
+    return error;
+}
+
 static enum ofp_error commit(struct ofconn *c, struct ofbundle *b)
 {
     struct ofproto *o = c->ofproto;
@@ -95,13 +104,13 @@ static enum ofp_error commit(struct ofconn *c, struct ofbundle *b)
     struct tables_txn x;
 
     tables_begin(o->tables, &x);
-    for (size_t i = 0; i < b->n; i++) {
-        struct item *item = &b->items[i];
-        enum ofp_error error = flow_mod_apply(&x, &item->mod, now);
+    for (size_t pos = 0; pos < b->msgs.len;) {
+        size_t start = pos;
+        enum ofp_error error = apply(c, b, &pos, &x, now);
         if (error) {
             tables_rollback(&x);
             tables_end(&x);
-            ofconn_error(c, error, item->msg.data, item->msg.len);
+            ofconn_error(c, error, b->msgs.data + start, pos - start);
             return OFPERR_OFPBFC_MSG_FAILED;
         }
     }
@@ -120,19 +129,19 @@ static enum ofp_error control(struct ofconn *c, const struct ofp_bundle_ctrl *ct
         return OFPERR_OFPBFC_BAD_ID;
     }
     if (ctrl->type != OFPBCT_DISCARD_REQUEST && (*where)->flags != ctrl->flags) {
-        discard(where);
+        discard(c, where);
         return OFPERR_OFPBFC_BAD_FLAGS;
     }
     if (ctrl->type == OFPBCT_CLOSE_REQUEST) {
         if ((*where)->closed) {
-            discard(where);
+            discard(c, where);
             return OFPERR_OFPBFC_BUNDLE_CLOSED;
         }
         (*where)->closed = true;
         return OFPERR_NONE;
     }
     enum ofp_error error = ctrl->type == OFPBCT_COMMIT_REQUEST ? commit(c, *where) : OFPERR_NONE;
-    discard(where);
+    discard(c, where);
     return error;
 }
 
@@ -165,7 +174,7 @@ static enum ofp_error find_or_open(struct ofconn *c, const struct ofp_bundle_add
     }
     if ((*where)->closed || (*where)->flags != add->flags) {
         enum ofp_error error = (*where)->closed ? OFPERR_OFPBFC_BUNDLE_CLOSED : OFPERR_OFPBFC_BAD_FLAGS;
-        discard(where);
+        discard(c, where);
         return error;
     }
     *ret = *where;
@@ -174,9 +183,11 @@ static enum ofp_error find_or_open(struct ofconn *c, const struct ofp_bundle_add
 
 enum ofp_error handle_bundle_add(struct ofconn *c, const struct ofp_msg *msg)
 {
+    struct ofproto *o = c->ofproto;
+    struct buf acts = BUF_INITIALIZER;
     struct ofp_bundle_add add;
     struct ofbundle *b;
-    struct item item = { .acts = BUF_INITIALIZER, .msg = BUF_INITIALIZER };
+    struct flow_mod fm;
     enum ofp_error error = ofp_decode_bundle_add(msg, &add);
 
     error = error ? error : find_or_open(c, &add, &b);
@@ -186,20 +197,15 @@ enum ofp_error handle_bundle_add(struct ofconn *c, const struct ofp_msg *msg)
     if (add.msg.id != OFPMSG_FLOW_MOD) {
         return OFPERR_OFPBFC_MSG_UNSUP;
     }
-    if (b->bytes > MAX_BYTES) {
+    if (o->bundle_bytes + add.msg.len > MAX_BYTES) {
         return OFPERR_OFPBFC_MSG_TOO_MANY;
     }
-    error = flow_mod_decode(c, &add.msg, &item.acts, &item.mod);
-    if (error) {
-        buf_uninit(&item.acts);
-        return error;
+    error = flow_mod_decode(c, &add.msg, &acts, &fm);
+    buf_uninit(&acts);
+    if (!error) {
+        o->bundle_bytes -= b->msgs.size;
+        buf_put(&b->msgs, add.msg.data, add.msg.len);
+        o->bundle_bytes += b->msgs.size;
     }
-    buf_put(&item.msg, add.msg.data, MIN(add.msg.len, 64));
-    if (b->n == b->allocated) {
-        b->allocated = MAX(16, 2 * b->allocated);
-        b->items = xrealloc(b->items, b->allocated * sizeof *b->items);
-    }
-    b->items[b->n++] = item;
-    b->bytes += sizeof item + item.acts.size + item.msg.size;
-    return OFPERR_NONE;
+    return error;
 }

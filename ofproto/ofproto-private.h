@@ -28,6 +28,8 @@ struct ofproto {
     size_t n_ports;
     uint64_t created; /* ms. */
     struct ofp_listener *management;
+    bool wants_listen;
+    size_t bundle_bytes; /* Of all bundles that its clients have opened. */
     struct ofconn *conns; /* List. */
     bool have_generation;
     uint64_t generation;  /* The last that a controller gave with a role. */

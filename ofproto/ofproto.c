@@ -123,6 +123,7 @@ static void accepted_cb(struct ofp_listener *l UNUSED, struct ofp_conn *conn, vo
 
 void ofproto_listen(struct ofproto *o)
 {
+    o->wants_listen = true;
     if (o->management) {
         return;
     }
@@ -182,6 +183,9 @@ void ofproto_tick(struct ofproto *o)
 {
     uint64_t now = clock_msec();
 
+    if (o->wants_listen && !o->management) {
+        ofproto_listen(o); /* The process before us may have had it still. */
+    }
     expire(o, true, now);
     expire(o, false, now);
 }

@@ -38,7 +38,7 @@ void ofproto_set_ports(struct ofproto *o, const struct ofp_port *ports, size_t n
 void ofproto_set_normal(struct ofproto *o, bool normal);
 /* Versions that may be spoken, bit N for version byte N. */
 #define OFPROTO_VERSIONS (1u << OFP10_VERSION | 1u << OFP13_VERSION | 1u << OFP14_VERSION | 1u << OFP15_VERSION)
-/* Opens RUNDIR/NAME.mgmt, for ovs-ofctl, unless it is open.  A failure is logged. */
+/* Opens RUNDIR/NAME.mgmt, for ovs-ofctl, unless it is open.  A failure is logged, and tried again. */
 void ofproto_listen(struct ofproto *o);
 /* Once a second: rules whose time is over leave. */
 void ofproto_tick(struct ofproto *o);

@@ -75,10 +75,14 @@ bool rule_try_ref(struct rule *r)
     return n != 0;
 }
 
-/* The last one is given back a grace period or more after the rule has left its table, so that nobody finds it any more. */
+/* The table's is given back when the rule has left its table for two grace periods: nobody finds it any more, and its match, which who
+ * holds it may still read, may go when the last is given back. */
 void rule_unref(struct rule *r)
 {
     if (__atomic_sub_fetch(&r->refs, 1, __ATOMIC_ACQ_REL) == 0) {
+        if (r->cls.match) {
+            cls_rule_uninit(&r->cls);
+        }
         counts_unref(r->counts);
         table_counts_unref(r->table_counts);
         free(r);

@@ -39,10 +39,8 @@ void table_counts_unref(struct table_counts *c); /* Any thread. */
 #define RULE_NO_BYT_COUNTS (1 << 4)
 #define RULE_HIDDEN (1 << 15) /* Not shown to controllers, nor changed by them. */
 
-/* What a rule is made of. */
+/* What a rule is made of, beside its match and priority. */
 struct rule_spec {
-    struct match match;
-    int priority;
     uint64_t cookie;
     uint16_t idle_timeout, hard_timeout; /* Seconds; 0: none. */
     uint16_t importance;

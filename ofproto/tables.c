@@ -45,11 +45,7 @@ struct tables *tables_ref(struct tables *t)
     return t;
 }
 
-static void rule_free_cb(struct cls_rule *cls)
-{
-    cls_rule_uninit(cls);
-    rule_unref(CONTAINER_OF(cls, struct rule, cls));
-}
+static void rule_free_cb(struct cls_rule *cls) { rule_unref(CONTAINER_OF(cls, struct rule, cls)); }
 
 struct all {
     struct rule **rules;
@@ -195,6 +191,26 @@ static void count_for_table(struct tables *t, struct rule *r)
     r->table_counts = c;
 }
 
+/* X changes table ID: what that does to the order of its masks is shown once, at the end. */
+static void touch(struct tables_txn *x, uint8_t id)
+{
+    uint64_t bit = UINT64_C(1) << id % 64;
+
+    if (!(x->touched[id / 64] & bit)) {
+        x->touched[id / 64] |= bit;
+        classifier_defer(x->tables->table[id].cls);
+    }
+}
+
+static void publish_touched(struct tables_txn *x)
+{
+    for (unsigned int id = 0; id < TABLES_N; id++) {
+        if (x->touched[id / 64] >> id % 64 & 1) {
+            classifier_publish(x->tables->table[id].cls);
+        }
+    }
+}
+
 void tables_begin(struct tables *t, struct tables_txn *x)
 {
     assert(!t->in_txn);
@@ -216,12 +232,14 @@ void tables_add(struct tables_txn *x, struct rule *r)
     struct classifier *cls = table_cls_for_change(x->tables, r->table_id);
 
     count_for_table(x->tables, r);
+    touch(x, r->table_id);
     classifier_insert(cls, &r->cls, x->version);
     note(x, TABLES_ADDED, r, NULL);
 }
 
 void tables_remove(struct tables_txn *x, struct rule *r)
 {
+    touch(x, r->table_id);
     classifier_remove(&r->cls, x->version);
     note(x, TABLES_REMOVED, r, NULL);
 }
@@ -229,6 +247,7 @@ void tables_remove(struct tables_txn *x, struct rule *r)
 void tables_replace(struct tables_txn *x, struct rule *old, struct rule *r)
 {
     count_for_table(x->tables, r);
+    touch(x, r->table_id);
     classifier_replace(x->tables->table[r->table_id].cls, &old->cls, &r->cls, x->version);
     note(x, TABLES_ADDED, r, old);
 }
@@ -276,6 +295,7 @@ void tables_commit(struct tables_txn *x)
             }
         }
     }
+    publish_touched(x);
     __atomic_store_n(&t->version, x->version, __ATOMIC_RELEASE);
     for (size_t i = 0; i < x->n; i++) {
         const struct tables_change *c = &x->changes[i];
@@ -304,6 +324,7 @@ void tables_rollback(struct tables_txn *x)
             classifier_restore(&back->cls);
         }
     }
+    publish_touched(x);
     x->n = 0;
     t->in_txn = false;
 }

@@ -40,7 +40,7 @@ void tables_for_each(const struct tables *t, uint8_t id, const struct match *tar
 struct rule *tables_find(const struct tables *t, uint8_t id, const struct match *match, int priority, uint64_t version);
 bool tables_overlap(const struct tables *t, uint8_t id, const struct match *match, int priority, uint64_t version);
 
-/* ---- Changing: main only, one transaction at a time. ---- */
+/* ---- Changing: main only, one transaction at a time, outside of RCU read sections. ---- */
 
 enum tables_change_type { TABLES_ADDED, TABLES_REMOVED };
 struct tables_change {
@@ -54,6 +54,7 @@ struct tables_txn {
     uint64_t version;              /* At which its own changes are seen. */
     struct tables_change *changes; /* In order. */
     size_t n, allocated;
+    uint64_t touched[4];           /* Tables, a bit each. */
 };
 
 void tables_begin(struct tables *t, struct tables_txn *x);

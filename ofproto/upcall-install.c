@@ -127,6 +127,7 @@ static void account_put(struct upcall_batch *b, struct upcall_flow *f)
             lock_acquire(&f->ukey->lock);
             if (f->ukey->state == UKEY_INSTALLED) {
                 ukey_transition(f->ukey, UKEY_INCONSISTENT, b->now);
+                memset(&f->ukey->stats, 0, sizeof f->ukey->stats); /* It counts anew. */
             }
             lock_release(&f->ukey->lock);
         }

@@ -431,7 +431,7 @@ static void do_action(struct xlate_ctx *ctx, const struct ofp_act *a)
 void pipeline_actions(struct xlate_ctx *ctx, const struct ofp_act *acts, size_t len)
 {
     OFP_ACT_FOR_EACH (a, acts, len) {
-        if (ctx->pipeline->ended) {
+        if (ctx->pipeline->ended || unlikely(ctx->out->actions.overflow)) {
             return;
         }
         do_action(ctx, a);

@@ -33,6 +33,7 @@ void pipeline_write(struct xlate_ctx *ctx, const struct match *m)
     word *flow = (word *) &ctx->flow, *given = (word *) &ctx->given, *written = (word *) &ctx->rewrite.written;
     const word *value = (const word *) &m->flow, *bits = (const word *) &m->mask;
 
+    ctx->rewrite.dirty = true;
     for (size_t i = 0; i < N_WORDS; i++) {
         flow[i] = (flow[i] & ~bits[i]) | (value[i] & bits[i]);
         given[i] |= bits[i];

@@ -48,6 +48,26 @@ static void mask_vlans(struct flow *mask, const struct flow *flow)
     }
 }
 
+/* A fragment that is not the first has no transport header.  Translation sees zeros there; but a mask over them cannot be said of such a packet,
+ * so that a flow made for one would cover all of its protocol, and a flow for low port numbers would cover fragments.  So who looked
+ * at the transport header has looked at whether there is one. */
+static void mask_fragments(struct flow *mask, const struct flow *flow)
+{
+    size_t l4 = offsetof(struct flow, tp_src), end = offsetof(struct flow, nsh);
+    const uint8_t *bytes = (const uint8_t *) mask;
+    uint8_t any = 0;
+
+    if (flow->eth_type != htons(ETH_TYPE_IPV4) && flow->eth_type != htons(ETH_TYPE_IPV6)) {
+        return;
+    }
+    for (size_t i = l4; i < end; i++) {
+        any |= bytes[i];
+    }
+    if (any) {
+        FLOW_MASK_FIELD(mask, ip_frag);
+    }
+}
+
 void xlate(const struct xconfig *config, const struct flow *flow, struct xlate_out *out)
 {
     COUNTER_INC(xlate_actions);
@@ -80,6 +100,7 @@ void xlate(const struct xconfig *config, const struct flow *flow, struct xlate_o
     mask_vlans(&out->mask, flow);
     out->verdict = xlate_bridge(&ctx, port);
     flow_clear_pipeline(&out->mask);
+    mask_fragments(&out->mask, flow);
 
     if (unlikely(out->actions.overflow)) {
         /* Half of a flood would be worse than none: nobody could say why one port does not hear it. */
@@ -150,7 +171,7 @@ static void look_at_own_values(struct xlate_ctx *ctx)
 static bool commit(struct xlate_ctx *ctx)
 {
     commit_vlans(ctx);
-    if (!ctx->piped) {
+    if (likely(!ctx->piped || !ctx->rewrite.dirty)) {
         return true;
     }
     look_at_own_values(ctx);
@@ -159,6 +180,9 @@ static bool commit(struct xlate_ctx *ctx)
 
 void xlate_output(struct xlate_ctx *ctx, const struct xport *port)
 {
+    if (unlikely(ctx->out->actions.overflow)) {
+        return; /* The packet will be dropped; what else would be done to it is of no use. */
+    }
     if (port->is_patch) {
         if (port->peer) {
             xlate_bridge(ctx, port->peer);

@@ -186,6 +186,9 @@ static void link_event(const struct link_info *info, bool deleted, void *v_)
     }
     struct link_info old = iface->link;
     iface_refresh_link(v, iface);
+    if (old.flags != iface->link.flags && v->engine && !iface->port->bridge->config_error) {
+        openflow_update(iface->port->bridge);
+    }
     bool changed = old.mtu != iface->link.mtu || !eth_addr_eq(old.mac, iface->link.mac);
     if (changed || old.flags != iface->link.flags || old.ifindex != iface->link.ifindex) {
         vswitch_want(v, WORK_STATUS | (changed ? WORK_PUBLISH : 0));

@@ -46,9 +46,10 @@ static bool port_stats(ofp_port_t no, struct ofp_port_stats *ret, void *br_)
     if (iface->type == IFACE_PATCH) {
         return true;
     }
-    iface_refresh_link(br->vswitch, iface);
-    if (iface->has_link) {
-        const struct link_stats *s = &iface->link.stats;
+    /* What main knows of the device stays as it is: a change of it is an event's to find. */
+    struct link_info link;
+    if (!link_query(br->vswitch->rtnl, iface->name, &link)) {
+        const struct link_stats *s = &link.stats;
         *ret = (struct ofp_port_stats) {
             .port_no = no,
             .rx_packets = s->rx_packets, .tx_packets = s->tx_packets, .rx_bytes = s->rx_bytes, .tx_bytes = s->tx_bytes,

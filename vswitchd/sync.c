@@ -356,6 +356,10 @@ void sync_from_database(struct vswitch *v, const struct ovsdb_row *root)
         if (!name || bridge_is_twin(v, name)) {
             continue;
         }
+        if (strchr(name, '/')) {
+            warn_once("bridge \"%s\" is ignored: its name becomes that of a socket, and must have no slash", name);
+            continue;
+        }
         struct bridge *br = bridge_claim(v, old, n_old, name);
         v->bridges[v->n_bridges++] = br;
         wish_bridge(v, br, row);

@@ -64,6 +64,7 @@ void odp_rewrite_init(struct odp_rewrite *r, const struct flow *flow, bool maske
     r->at = *flow;
     memset(&r->known, 0, sizeof r->known);
     memset(&r->written, 0, sizeof r->written);
+    r->dirty = false;
     r->masked = masked;
 }
 

@@ -20,6 +20,7 @@ struct odp_rewrite {
     struct flow at;      /* The packet as it is on the wire now, so far as it is known. */
     struct flow known;   /* Bits of 'at' that it has been given by us. */
     struct flow written; /* Bits that translation has written since the last commit. */
+    bool dirty;          /* Something has been written, ever: for who wants to spare the commit. */
     bool masked;         /* The kernel has OVS_ACTION_ATTR_SET_MASKED (Linux 4.0). */
 };
 

@@ -200,6 +200,9 @@ static struct flow random_packet(void)
         f.ip_src = htonl(0x0a000000 + rnd(4));
         f.ip_dst = htonl(0x0a000000 + rnd(4));
         f.ip_frag = rnd(6) ? 0 : rnd(2) ? FLOW_FRAG_ANY : FLOW_FRAG_ANY | FLOW_FRAG_LATER;
+        if (f.ip_frag & FLOW_FRAG_LATER) { /* It has no ports. */
+            f.tp_src = f.tp_dst = 0;
+        }
     } else if (f.eth_type == htons(ETH_TYPE_IPV6)) {
         f.ipv6_src.s6_addr[15] = rnd(4);
     } else {

@@ -73,6 +73,13 @@ static void check(const char *const flows[MAX_FLOWS], const struct step *steps, 
 #define TCP "tcp,in_port=1,dl_src=02:00:00:00:00:01,dl_dst=02:00:00:00:00:02,nw_src=10.0.0.1,nw_dst=10.0.0.2,nw_ttl=64,tp_src=1000,tp_dst=80"
 #define TAGGED TCP ",dl_vlan=7,dl_vlan_pcp=0"
 
+/* A later fragment has no ports: what its flow covers must not be all of TCP; nor is a flow for low port numbers one for fragments. */
+static void who_looks_at_ports_looks_at_fragments(void **state UNUSED)
+{
+    CHECK(FLOWS("priority=2,tcp,tp_dst=22 actions=drop", "priority=1,ip actions=output:2"),
+          { "tcp,in_port=1,nw_frag=later", "2", "tcp,nw_frag=later,tp_dst=0x0/0xfff0" }, { TCP, "2", NULL });
+}
+
 static void outputs_and_drops(void **state UNUSED)
 {
     CHECK(FLOWS("in_port=1 actions=output:2,output:3", "in_port=2 actions=drop", "in_port=3 actions=output:3,output:4,in_port"),
@@ -228,7 +235,7 @@ static void metadata_is_matched_by_later_tables(void **state UNUSED)
 
 static void an_output_may_be_what_a_field_says(void **state UNUSED)
 {
-    CHECK(FLOWS("tcp actions=output:NXM_OF_TCP_DST[]"), { "tcp,in_port=1,tp_dst=3", "3", "tcp,tp_dst=3" }, { "tcp,in_port=1,tp_dst=1", "drop", NULL });
+    CHECK(FLOWS("tcp actions=output:NXM_OF_TCP_DST[]"), { "tcp,in_port=1,tp_dst=3", "3", "tcp,nw_frag=no,tp_dst=3" }, { "tcp,in_port=1,tp_dst=1", "drop", NULL });
 }
 
 /* What was output before stays; nothing more is done. */
@@ -309,6 +316,7 @@ static void what_translation_cannot_do_is_refused(void **state UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_looks_at_ports_looks_at_fragments),
         cmocka_unit_test(outputs_and_drops),
         cmocka_unit_test(only_what_decides_is_looked_at),
         cmocka_unit_test(normal_floods_and_its_tags_are_those_of_the_ports),
