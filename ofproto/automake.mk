@@ -21,7 +21,7 @@ lib_libsluice_a_SOURCES += \
 	ofproto/rule.c ofproto/rule.h ofproto/tables.c ofproto/tables.h ofproto/flow-mod.c ofproto/flow-mod.h \
 	ofproto/ofproto.c ofproto/ofproto.h ofproto/ofproto-private.h ofproto/ofconn.c \
 	ofproto/ofproto-session.c ofproto/ofproto-port.c ofproto/ofproto-table.c ofproto/ofproto-flow.c \
-	ofproto/ofproto-flow-stats.c ofproto/ofproto-bundle.c
+	ofproto/ofproto-flow-stats.c ofproto/ofproto-bundle.c ofproto/ofproto-none.c
 lib_libsluice_a_SOURCES += ofproto/odp-numbers.c ofproto/odp-numbers.h
 lib_libsluice_a_SOURCES += \
 	ofproto/classifier.c ofproto/classifier.h ofproto/classifier-private.h \

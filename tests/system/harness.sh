@@ -241,13 +241,17 @@ h_neighbours() {
         ip -n "$4" neigh replace "$3" lladdr "$(h_in "$1" cat "/sys/class/net/$2/address")" dev "$5" nud permanent
 }
 
-# h_ping NS ADDRESS [COUNT [OPTION...]]: no packet may be lost.
+# h_ping NS ADDRESS [COUNT [OPTION...]]: no packet may be lost.  The first goes alone: it is the one that climbs, and ping waits, once it has had
+# an answer, for others only twice as long as that one took.
 h_ping() {
     h_from=$1 h_to=$2 h_count=${3:-1}
     shift 2
     test $# -eq 0 || shift
-    h_in "$h_from" ping -n -i 0.1 -W "$h_patience" -c "$h_count" "$@" "$h_to" >ping.out 2>&1 || { cat ping.out; return 1; }
-    grep ' 0% packet loss' ping.out || { cat ping.out; return 1; }
+    for h_n in 1 $((h_count - 1)); do
+        test "$h_n" -gt 0 || continue
+        h_in "$h_from" ping -n -i 0.1 -W "$h_patience" -c "$h_n" "$@" "$h_to" >ping.out 2>&1 || { cat ping.out; return 1; }
+        grep ' 0% packet loss' ping.out || { cat ping.out; return 1; }
+    done
 }
 
 # h_no_ping NS ADDRESS: nothing may come back.
