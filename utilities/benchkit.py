@@ -627,7 +627,7 @@ def stopped_drain(s, bench, n):
 
 
 def sustained(s, bench, n, anew=False):
-    """A rate without loss and without a growing queue, in flows/s, such that one that is 20 % higher is too much.  N new
+    """A rate without loss and without a growing queue, in flows/s, such that one 20 % higher is too much.  N new
     flows, in a queue, show where to begin.  It is measured once for each start of the system, or ANEW."""
     if s.sustained and not anew:
         return s.sustained
