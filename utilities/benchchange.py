@@ -257,7 +257,7 @@ def scenario_c1(s, bench, args):
                 (LOST, sink["lost"]), (DUPLICATES, sink["duplicates"]), (KERNEL, sink["kernel"]),
                 (RATIO, latency(sink) / undisturbed.p99(sink["seconds"])), ("seconds it took", sink["took"]))]
             kit.say("C1 %s, %s: %.1f s of %.1f" % (s.label, name, sink["took"], time.monotonic() - begin))
-        except (kit.BenchError, subprocess.TimeoutExpired) as e:
+        except (kit.BenchError, OSError, subprocess.TimeoutExpired) as e:
             bench.fail("C1 %s, %s: %r" % (s.label, name, e))
     return ret
 
