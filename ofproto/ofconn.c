@@ -69,6 +69,13 @@ void ofconn_reply(struct ofconn *c, struct buf *b)
     buf_uninit(b);
 }
 
+void ofconn_finish(struct ofconn *c, struct ofp_reply *r)
+{
+    ofp_reply_end(r);
+    ofp_conn_send(c->conn, r->buf.data, r->buf.len, OFP_CONN_REPLY);
+    ofp_reply_uninit(r);
+}
+
 void ofconn_error(struct ofconn *c, enum ofp_error error, const void *request, size_t len)
 {
     struct buf b = BUF_INITIALIZER;

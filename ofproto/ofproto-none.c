@@ -15,9 +15,7 @@ static enum ofp_error reply_nothing(struct ofconn *c, const struct ofp_msg *msg,
         buf_put_zeros(&r.buf, n);
         ofp_reply_commit(&r);
     }
-    ofp_reply_end(&r);
-    ofp_conn_send(c->conn, r.buf.data, r.buf.len, OFP_CONN_REPLY);
-    ofp_reply_uninit(&r);
+    ofconn_finish(c, &r);
     return OFPERR_NONE;
 }
 

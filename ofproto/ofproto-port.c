@@ -15,13 +15,6 @@ static const struct ofp_port *find_port(const struct ofproto *o, ofp_port_t no)
     return NULL;
 }
 
-static void finish(struct ofconn *c, struct ofp_reply *r)
-{
-    ofp_reply_end(r);
-    ofp_conn_send(c->conn, r->buf.data, r->buf.len, OFP_CONN_REPLY);
-    ofp_reply_uninit(r);
-}
-
 enum ofp_error handle_port_desc(struct ofconn *c, const struct ofp_msg *msg)
 {
     const struct ofproto *o = c->ofproto;
@@ -41,7 +34,7 @@ enum ofp_error handle_port_desc(struct ofconn *c, const struct ofp_msg *msg)
             ofp_reply_port_desc(&r, &o->ports[i]);
         }
     }
-    finish(c, &r);
+    ofconn_finish(c, &r);
     return OFPERR_NONE;
 }
 
@@ -66,7 +59,7 @@ enum ofp_error handle_port_stats(struct ofconn *c, const struct ofp_msg *msg)
             ofp_reply_port_stats(&r, &stats);
         }
     }
-    finish(c, &r);
+    ofconn_finish(c, &r);
     return OFPERR_NONE;
 }
 
@@ -88,7 +81,7 @@ enum ofp_error handle_queue_stats(struct ofconn *c, const struct ofp_msg *msg)
     error = error ? error : check_queue(c->ofproto, &q);
     if (!error) {
         ofp_reply_begin(&r, msg, OFPMSG_QUEUE_STATS_REPLY);
-        finish(c, &r);
+        ofconn_finish(c, &r);
     }
     return error;
 }
@@ -102,7 +95,7 @@ enum ofp_error handle_queue_config(struct ofconn *c, const struct ofp_msg *msg)
     error = error ? error : check_queue(c->ofproto, &q);
     if (!error) {
         ofp_reply_queue_config_begin(&r, msg, q.port_no);
-        finish(c, &r);
+        ofconn_finish(c, &r);
     }
     return error;
 }

@@ -26,7 +26,6 @@ struct ofproto {
     bool normal, normal_known;
     struct ofp_port *ports; /* Sorted by number. */
     size_t n_ports;
-    uint64_t created; /* ms. */
     struct ofp_listener *management;
     bool wants_listen;
     size_t bundle_bytes; /* Of all bundles that its clients have opened. */
@@ -57,6 +56,7 @@ void ofconn_accept(struct ofproto *o, struct ofp_conn *conn);
 void ofconn_destroy(struct ofconn *c);
 /* Sends and frees what is in B: answers. */
 void ofconn_reply(struct ofconn *c, struct buf *b);
+void ofconn_finish(struct ofconn *c, struct ofp_reply *r); /* The same for a reply in parts, which it ends. */
 void ofconn_error(struct ofconn *c, enum ofp_error error, const void *request, size_t len);
 /* To all who want to hear of KIND for REASON (a bit number): PUT appends the message for one of them. */
 void ofconn_notify(struct ofproto *o, enum ofp_async_kind kind, unsigned int reason,

@@ -9,13 +9,6 @@
 #define OFPFW10_ALL ((1u << 22) - 1)
 #define MAX_RULES 1000000
 
-static void finish(struct ofconn *c, struct ofp_reply *r)
-{
-    ofp_reply_end(r);
-    ofp_conn_send(c->conn, r->buf.data, r->buf.len, OFP_CONN_REPLY);
-    ofp_reply_uninit(r);
-}
-
 static void table_name(uint8_t id, char *ret, size_t size)
 {
     if (id == 0) {
@@ -46,7 +39,7 @@ enum ofp_error handle_table_stats(struct ofconn *c, const struct ofp_msg *msg)
         };
         ofp_reply_table_stats(&r, &stats);
     }
-    finish(c, &r);
+    ofconn_finish(c, &r);
     return OFPERR_NONE;
 }
 
@@ -109,7 +102,7 @@ enum ofp_error handle_table_features(struct ofconn *c, const struct ofp_msg *msg
         };
         ofp_reply_table_features(&r, &f);
     }
-    finish(c, &r);
+    ofconn_finish(c, &r);
     buf_uninit(&fields.match);
     buf_uninit(&fields.wildcards);
     buf_uninit(&fields.writable);
@@ -124,6 +117,6 @@ enum ofp_error handle_table_desc(struct ofconn *c, const struct ofp_msg *msg)
     for (unsigned int id = 0; id < TABLES_N_USER; id++) {
         ofp_reply_table_desc(&r, &(struct ofp_table_desc) { .table_id = id });
     }
-    finish(c, &r);
+    ofconn_finish(c, &r);
     return OFPERR_NONE;
 }

@@ -22,7 +22,6 @@ struct ofproto *ofproto_create(struct event_base *base, const char *name, const 
     o->ops = ops;
     o->aux = aux;
     o->tables = tables_create();
-    o->created = clock_msec();
     return o;
 }
 
@@ -42,16 +41,6 @@ void ofproto_destroy(struct ofproto *o)
 }
 
 struct tables *ofproto_tables(struct ofproto *o) { return o->tables; }
-
-size_t ofproto_n_conns(const struct ofproto *o)
-{
-    size_t n = 0;
-
-    for (const struct ofconn *c = o->conns; c; c = c->next) {
-        n++;
-    }
-    return n;
-}
 
 void ofproto_set_datapath_id(struct ofproto *o, uint64_t id) { o->datapath_id = id; }
 

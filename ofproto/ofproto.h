@@ -28,7 +28,6 @@ struct ofproto *ofproto_create(struct event_base *base, const char *name, const 
 void ofproto_destroy(struct ofproto *o); /* Accepts NULL. */
 
 struct tables *ofproto_tables(struct ofproto *o);
-size_t ofproto_n_conns(const struct ofproto *o);
 
 void ofproto_set_datapath_id(struct ofproto *o, uint64_t id);
 /* The ports that there are now: controllers are told what has changed. */

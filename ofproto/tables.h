@@ -14,7 +14,7 @@
 #define TABLES_N 255
 #define TABLES_N_USER 254
 #define TABLE_INTERNAL 254
-#define TABLE_ALL 0xff
+#define TABLE_ALL OFP_TABLE_ALL
 
 struct tables;
 

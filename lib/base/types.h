@@ -35,6 +35,7 @@ enum {
     OFPP_LOCAL_N = 0xfffe,
     OFPP_NONE_N = 0xffff,
 };
+#define OFP_TABLE_ALL 0xff /* Of tables: all, or none in particular. */
 #define OFPG_ANY UINT32_MAX /* Of groups: no one in particular. */
 #define OFPP_MAX 0xff00 /* Physical ports are numbered 1 to OFPP_MAX - 1. */
 

@@ -24,24 +24,10 @@ enum ofp_error ofp_decode_output10(struct decode *d, struct buf *acts)
 enum ofp_error ofp_decode_output13(struct decode *d, struct buf *acts)
 {
     struct ofp_act_output *a = ofp_act_put(acts, OFP_ACT_OUTPUT, sizeof *a);
-    enum ofp_error error = ofp_port_from13(get_u32(d->body), &a->port);
+    enum ofp_error error = ofp_port_from_u32(get_u32(d->body), &a->port);
 
     a->max_len = get_u16(d->body + 4);
     return error ? error : ofp_output_port_error(a->port);
-}
-
-enum ofp_error ofp_port_from13(uint32_t wire, ofp_port_t *ret_port)
-{
-    if (wire >= OFPP_MAX && wire < (0xffff0000u | OFPP_MAX)) {
-        return OFPERR_OFPBAC_BAD_OUT_PORT;
-    }
-    ret_port->n = wire;
-    return OFPERR_NONE;
-}
-
-void ofp_put_port13(struct buf *w, ofp_port_t port)
-{
-    buf_put_u32(w, port.n < OFPP_MAX ? port.n : port.n | 0xffff0000u);
 }
 
 void ofp_encode_output(const struct ofp_act *act, enum ofp_version version, struct buf *w)
@@ -53,7 +39,7 @@ void ofp_encode_output(const struct ofp_act *act, enum ofp_version version, stru
         buf_put_u16(w, a->port.n);
         buf_put_u16(w, a->max_len);
     } else {
-        ofp_put_port13(w, a->port);
+        buf_put_u32(w, ofp_port_to_u32(a->port));
         buf_put_u16(w, a->max_len);
         buf_put_zeros(w, 6);
     }
@@ -233,7 +219,7 @@ void ofp_encode_enqueue(const struct ofp_act *act, enum ofp_version version, str
     buf_put_u32(w, a->queue);
     ofp_put_end(w, start);
     start = ofp_put_std(w, 0);
-    ofp_put_port13(w, a->port);
+    buf_put_u32(w, ofp_port_to_u32(a->port));
     buf_put_u16(w, UINT16_MAX);
     buf_put_zeros(w, 6);
     ofp_put_end(w, start);

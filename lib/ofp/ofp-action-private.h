@@ -6,14 +6,15 @@
 #define OFP_ACTION_PRIVATE_H 1
 
 #include "lib/ofp/ofp-action.h"
+#include "lib/ofp/ofp-msg.h" /* Ports in 32 bits. */
 
-/* Reserved ports, beside those of lib/base/types.h. */
-#define PORT_IN_PORT    ((ofp_port_t){ 0xfff8 })
-#define PORT_TABLE      ((ofp_port_t){ 0xfff9 })
-#define PORT_NORMAL     ((ofp_port_t){ 0xfffa })
-#define PORT_FLOOD      ((ofp_port_t){ 0xfffb })
-#define PORT_ALL        ((ofp_port_t){ 0xfffc })
-#define PORT_CONTROLLER ((ofp_port_t){ 0xfffd })
+/* Reserved ports. */
+#define PORT_IN_PORT    ((ofp_port_t){ OFPP_IN_PORT_N })
+#define PORT_TABLE      ((ofp_port_t){ OFPP_TABLE_N })
+#define PORT_NORMAL     ((ofp_port_t){ OFPP_NORMAL_N })
+#define PORT_FLOOD      ((ofp_port_t){ OFPP_FLOOD_N })
+#define PORT_ALL        ((ofp_port_t){ OFPP_ALL_N })
+#define PORT_CONTROLLER ((ofp_port_t){ OFPP_CONTROLLER_N })
 
 #define METER_MAX 0xffff0000u
 
@@ -63,8 +64,6 @@ size_t ofp_put_std(struct buf *w, uint16_t code);
 size_t ofp_put_nx(struct buf *w, uint16_t subtype);
 void ofp_put_end(struct buf *w, size_t start);
 /* Ports have 32 bits from 1.1 on.  OFPBAC_BAD_OUT_PORT if ours cannot have the number. */
-void ofp_put_port13(struct buf *w, ofp_port_t port);
-enum ofp_error ofp_port_from13(uint32_t wire, ofp_port_t *ret_port);
 /* Can there be an output to it?  And one with truncation, or to a queue? */
 enum ofp_error ofp_output_port_error(ofp_port_t port);
 bool ofp_trunc_port_ok(ofp_port_t port);

@@ -31,7 +31,6 @@
 /* Lists within lists: more are refused (OFPBAC_TOO_MANY), on the wire and in text. */
 #define OFP_ACT_MAX_DEPTH 64
 
-#define OFP_TABLE_ALL  0xff /* In resubmit and ct: no table is named. */
 #define OFP_MAX_TABLES 255
 
 enum ofp_act_type {

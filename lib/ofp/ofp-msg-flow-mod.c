@@ -102,7 +102,7 @@ static enum ofp_error get_flow_mod13(struct ofp_cursor *c, enum ofp_version vers
 enum ofp_error ofp_decode_flow_mod(const struct ofp_msg *msg, bool table_id, struct ofp_flow_mod *ret_mod)
 {
     struct ofp_cursor c = ofp_msg_cursor(msg);
-    struct ofp_flow_mod mod = { .out_port = OFPP_NONE, .out_group = OFP_GROUP_ANY };
+    struct ofp_flow_mod mod = { .out_port = OFPP_NONE, .out_group = OFPG_ANY };
     bool old = ofp_msg_is_nx(msg) || msg->version == OFP10_VERSION;
     enum ofp_error error = ofp_msg_is_nx(msg)              ? get_flow_mod_nx(&c, table_id, &mod)
                            : msg->version == OFP10_VERSION ? get_flow_mod10(&c, table_id, &mod)
@@ -115,7 +115,7 @@ enum ofp_error ofp_decode_flow_mod(const struct ofp_msg *msg, bool table_id, str
     }
     if (!is_delete(mod.command)) {
         mod.out_port = OFPP_NONE;
-        mod.out_group = OFP_GROUP_ANY;
+        mod.out_group = OFPG_ANY;
     } else {
         mod.buffer_id = OFP_NO_BUFFER;
     }
@@ -129,7 +129,7 @@ enum ofp_error ofp_decode_flow_mod(const struct ofp_msg *msg, bool table_id, str
 enum ofp_error ofp_decode_flow_request(const struct ofp_msg *msg, struct ofp_flow_request *ret_request)
 {
     struct ofp_cursor c = ofp_msg_cursor(msg);
-    struct ofp_flow_request request = { .out_group = OFP_GROUP_ANY };
+    struct ofp_flow_request request = { .out_group = OFPG_ANY };
     enum ofp_error error = 0;
 
     if (ofp_msg_is_nx(msg)) {

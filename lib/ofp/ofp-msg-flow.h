@@ -8,8 +8,6 @@
 
 #include "lib/ofp/ofp-msg.h"
 
-#define OFP_TABLE_ALL   0xff
-#define OFP_GROUP_ANY   UINT32_MAX
 #define OFP_COUNT_NONE  UINT64_MAX /* A count that is unknown. */
 #define OFP_AGE_UNKNOWN (-1)
 
@@ -40,7 +38,7 @@ struct ofp_flow_mod {
 
     uint32_t buffer_id;
     ofp_port_t out_port; /* Of delete: only flows that output there; else OFPP_NONE. */
-    uint32_t out_group;  /* The same; else OFP_GROUP_ANY. */
+    uint32_t out_group;  /* The same; else OFPG_ANY. */
     struct bytes actions;
 };
 
@@ -52,7 +50,7 @@ enum ofp_error ofp_decode_flow_mod(const struct ofp_msg *msg, bool table_id, str
 struct ofp_flow_request {
     uint8_t table_id;
     ofp_port_t out_port;          /* OFPP_NONE: any. */
-    uint32_t out_group;           /* OFP_GROUP_ANY: any. */
+    uint32_t out_group;           /* OFPG_ANY: any. */
     uint64_t cookie, cookie_mask; /* Nicira's: see struct ofp_flow_mod. */
     struct ofp_match_ref match;
 };

@@ -28,7 +28,7 @@ static enum ofp_error get_request_nx(struct ofp_cursor *c, bool onf, struct ofp_
         return OFPERR_OFPMOFC_BAD_FLAGS;
     }
     request->flags = flags & NX_OWN ? (flags & ~NX_OWN) | OFPFMF_NO_ABBREV : flags;
-    request->out_group = OFP_GROUP_ANY;
+    request->out_group = OFPG_ANY;
     request->command = OFPFMC_ADD;
     if (!onf) {
         request->out_port = (ofp_port_t){ out_port };
