@@ -20,8 +20,8 @@
 
 The changes: the number of handlers (4, 1, the default) and of revalidators (3, 1, the default); the CPU mask of all
 threads (taskset; where there is more than one CPU); the mode of dispatch (the other one, and back; Sluice only); half
-of --ports ports added, and deleted, in one transaction each; dpctl/dump-flows, upcall/show and coverage/show, several
-times each.
+of --ports ports added, and deleted, in one transaction each; 1,000 flow-mods, and the rules' deletion;
+dpctl/dump-flows, upcall/show and coverage/show, several times each.
 """
 import json
 import os
@@ -38,6 +38,7 @@ import benchkit as kit
 
 MISS_SECONDS = (2, 4, 8, 16, 32, 64)  # How long misses go on, so that times with and without a change are as long.
 MARGIN = 0.5  # Seconds of misses before a change, and after it.
+N_FLOW_MODS = 1000
 KEPT = 500  # Flows with traffic, and packets of theirs a second.
 LOST, DUPLICATES, KERNEL, RATIO = "packets lost", "duplicates", "lost by the kernel", "p99, times the undisturbed"
 
@@ -149,6 +150,16 @@ def other_bridge(s, bench, args):
     s.tool("ovs-vsctl", "del-br", "br1")
 
 
+def flow_mods(s, bench, args):
+    """1,000 rules are added, one by one, and all deleted.  No packet of ours meets them; but each is a change of the tables."""
+    path = os.path.join(s.dir, "flows")
+    with open(path, "w") as f:
+        f.writelines("table=0,priority=7,arp,arp_tpa=10.%d.%d.1,actions=drop\n" % (i >> 8, i & 255)
+                     for i in range(N_FLOW_MODS))
+    s.tool("ovs-ofctl", "add-flows", "br0", path)
+    s.tool("ovs-ofctl", "del-flows", "br0", "arp")
+
+
 def asking(command, times):
     def ask(s, bench, args):
         with kit.Control(s) as control:
@@ -159,7 +170,7 @@ def asking(command, times):
 
 CHANGES = [("handlers", change_handlers), ("revalidators", change_revalidators), ("CPU mask", change_mask),
            ("mode", change_mode), ("ports added", add_ports), ("ports deleted", del_ports),
-           ("dump-flows", asking("dpctl/dump-flows", 3)), ("upcall/show", asking("upcall/show", 50)),
+           ("flow-mods", flow_mods), ("dump-flows", asking("dpctl/dump-flows", 3)), ("upcall/show", asking("upcall/show", 50)),
            ("coverage/show", asking("coverage/show", 50))]
 
 
