@@ -17,6 +17,7 @@ lib_libsluice_a_SOURCES += \
 lib_libsluice_a_SOURCES += \
 	lib/dpif/dpif-sim-channel.c \
 	lib/dpif/dpif-sim-check.c \
+	lib/dpif/dpif-sim-ct.c \
 	lib/dpif/dpif-sim-dump.c \
 	lib/dpif/dpif-sim-flow.c \
 	lib/dpif/dpif-sim-map.c \

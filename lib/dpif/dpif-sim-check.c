@@ -292,6 +292,29 @@ static int check_u32(const struct nlattr *a, uint32_t min, uint32_t max)
     return v >= min && v <= max ? 0 : -EINVAL;
 }
 
+/* Length of each attribute of ct; VARIABLE: of any. */
+static int check_ct(const struct nlattr *action)
+{
+    static const uint16_t lens[] = {
+        [OVS_CT_ATTR_ZONE] = 2, [OVS_CT_ATTR_MARK] = 8, [OVS_CT_ATTR_LABELS] = 32, [OVS_CT_ATTR_HELPER] = VARIABLE,
+        [OVS_CT_ATTR_NAT] = VARIABLE, [OVS_CT_ATTR_EVENTMASK] = 4, [OVS_CT_ATTR_TIMEOUT] = VARIABLE,
+    };
+    const struct nlattr *a;
+    uint64_t present = 0;
+
+    mnl_attr_for_each_nested(a, action)
+    {
+        uint16_t type = mnl_attr_get_type(a);
+        if (!type || type > OVS_CT_ATTR_TIMEOUT || present & BIT(type)
+            || (lens[type] != VARIABLE && mnl_attr_get_payload_len(a) != lens[type])) {
+            return -EINVAL;
+        }
+        present |= BIT(type);
+    }
+    bool commits = present & (BIT(OVS_CT_ATTR_COMMIT) | BIT(OVS_CT_ATTR_FORCE_COMMIT));
+    return !commits && present & (BIT(OVS_CT_ATTR_MARK) | BIT(OVS_CT_ATTR_LABELS)) ? -EINVAL : 0; /* They are a connection's. */
+}
+
 static int check_action(const struct sim_dp *dp, const struct nlattr *a, int depth)
 {
     bool old = dp->kernel == SIM_KERNEL_OLD;
@@ -309,6 +332,10 @@ static int check_action(const struct sim_dp *dp, const struct nlattr *a, int dep
         return check_u32(a, 0, UINT32_MAX);
     case OVS_ACTION_ATTR_TRUNC:
         return old ? -EINVAL : check_u32(a, 14, UINT32_MAX);
+    case OVS_ACTION_ATTR_CT:
+        return old ? -EINVAL : check_ct(a);
+    case OVS_ACTION_ATTR_CT_CLEAR:
+        return old || mnl_attr_get_payload_len(a) ? -EINVAL : 0;
     case OVS_ACTION_ATTR_CLONE:
         return old ? -EINVAL : sim_check_actions(dp, mnl_attr_get_payload(a), mnl_attr_get_payload_len(a), depth + 1);
     case SIM_ACTION_DROP:

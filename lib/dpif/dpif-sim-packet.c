@@ -279,6 +279,12 @@ static bool sim_run_action(struct sim_dp *dp, struct sim_packet *pkt, const stru
     case OVS_ACTION_ATTR_RECIRC:
         sim_recirc(dp, pkt, mnl_attr_get_u32(a), depth);
         return true;
+    case OVS_ACTION_ATTR_CT:
+        sim_ct(dp, pkt->frame, pkt->len, &pkt->key, a);
+        return true;
+    case OVS_ACTION_ATTR_CT_CLEAR:
+        flow_fill_ct(&pkt->key, 0);
+        return true;
     case OVS_ACTION_ATTR_CLONE:
         sim_clone(dp, pkt, a, depth);
         return true;

@@ -109,6 +109,7 @@ struct sim_dp {
     struct sim_map ports_by_name;
     uint32_t lowest_free; /* No number from 1 to below this is free. */
     struct sim_flows flows;
+    struct sim_map conns; /* Of conntrack: dpif-sim-ct.c. */
 
     uint64_t n_hit, n_missed, n_lost, n_mask_hit;
     struct sim_counts counts;
@@ -211,6 +212,11 @@ void sim_dpif_channel_close(struct dpif *, int fd, uint32_t pid);
 int sim_dpif_channel_set_rcvbuf(struct dpif *, int fd, size_t rcvbuf);
 uint64_t sim_dpif_channel_drops(struct dpif *, int fd);
 int sim_dpif_upcall_parse(const struct dpif *, const void *msg, size_t len, struct dpif_upcall *);
+
+/* dpif-sim-ct.c */
+/* Has FRAME pass through conntrack as the ct action ACTION says; KEY, its metadata, gets what is known then. */
+void sim_ct(struct sim_dp *dp, const void *frame, size_t len, struct flow *key, const struct nlattr *action) REQUIRES(sim_lock);
+void sim_ct_flush(struct sim_dp *dp) REQUIRES(sim_lock);
 
 /* dpif-sim-packet.c */
 struct sim_output {

@@ -148,6 +148,7 @@ static void sim_dp_unref(struct sim_dp *dp) REQUIRES(sim_lock)
         return;
     }
     sim_flows_uninit(dp);
+    sim_ct_flush(dp);
     sim_ports_clear(dp);
     free(dp->ports);
     free(dp->pids.pids);
@@ -210,6 +211,7 @@ static void sim_features_init(struct dpif_features *f, const struct sim_dp *dp)
     f->per_cpu_why = f->per_cpu ? NULL : "the simulated kernel is older than Linux 5.15";
     f->ufid = !old;
     f->recirc = true;
+    f->ct_state = f->ct_zone = f->ct_mark = f->ct_label = f->ct_orig_tuple = f->ct_orig_tuple6 = f->ct_nat = f->ct_clear = !old;
     f->trunc = f->clone = !old;
     f->drop_action = f->upcall_stats = dp->kernel == SIM_KERNEL_CURRENT;
     f->max_vlans = sim_max_vlans(dp);

@@ -127,6 +127,12 @@ static inline void flow_clear_pipeline(struct flow *flow)
     memset(&flow->metadata, 0, offsetof(struct flow, tunnel) - offsetof(struct flow, metadata));
 }
 
+/* Sets all bytes of what conntrack says in FLOW, a flow or a mask, to BYTE. */
+static inline void flow_fill_ct(struct flow *flow, uint8_t byte)
+{
+    memset(&flow->ct_state, byte, offsetof(struct flow, eth_src) - offsetof(struct flow, ct_state));
+}
+
 static inline uint16_t flow_vlan_vid(const struct flow_vlan *v)
 {
     return __builtin_bswap16(v->tci) & VLAN_VID_MASK;

@@ -316,7 +316,7 @@ static void test_clone_is_a_copy_and_unknown_actions_are_counted(void **state)
     odp_put_output(&r.actions_buf, odp(1));
     attrbuf_nest_end(&r.actions_buf, nest);
     odp_put_output(&r.actions_buf, odp(1));
-    attrbuf_put_flag(&r.actions_buf, OVS_ACTION_ATTR_CT_CLEAR);
+    attrbuf_put_flag(&r.actions_buf, OVS_ACTION_ATTR_PUSH_NSH);
     odp_put_output(&r.actions_buf, odp(1));
     assert_int_equal(req_run(&r), 0);
     inject(1, 0, p);
