@@ -14,6 +14,7 @@
 #include "lib/base/log.h"
 #include "lib/base/util.h"
 #include "ofproto/engine-private.h"
+#include "ofproto/recirc.h"
 #include "ofproto/xlate-config.h"
 
 LOG_MODULE(engine);
@@ -198,6 +199,7 @@ int engine_create(const char *type, const char *name, const struct engine_settin
         engine_put(e);
         return error;
     }
+    recirc_settle();
     e->fc.dpif = e->dpif;
     e->fc.ukeys = ukey_table_create();
     e->fc.reval_seq = 1;
@@ -385,7 +387,10 @@ void engine_set_config(struct engine *e, struct xconfig *c)
 {
     struct xconfig *old = e->fc.config;
 
+    const struct dpif_features *features = dpif_features(e->dpif);
+
     c->version = old ? old->version + 1 : 1;
+    c->can = (struct xconfig_can) { .ct_clear = features->ct_clear, .ct_eventmask = features->ct_eventmask, .clone = features->clone };
     rcu_assign_pointer(e->fc.config, c);
     xconfig_destroy_rcu(old);
     engine_revalidate(e);
@@ -402,6 +407,7 @@ void engine_watch(struct engine *e)
     for (unsigned int i = 0; i < e->n_handlers; i++) {
         handler_watch(e->handlers[i], now);
     }
+    recirc_tick();
 }
 
 void engine_revalidate(struct engine *e) { flowcache_revalidate(&e->fc); }

@@ -76,7 +76,8 @@ void engine_revalidate(struct engine *e);
 /* The same for what depends on CHANGED. */
 void engine_changed(struct engine *e, const struct dep_set *changed);
 
-/* Looks whether all handlers come back from their passes, and says which does not.  Main, every second. */
+/* Looks whether all handlers come back from their passes, and says which does not; and lets go of recirculation ids that are of no use any more.
+ * Main, every second. */
 void engine_watch(struct engine *e);
 
 /* Registers the control commands that are about the engine: upcall/, revalidator/, dpif-netlink/dispatch-mode, dpctl/dump-flows, dpctl/del-flows,

@@ -7,6 +7,8 @@
 #include "lib/base/log.h"
 #include "lib/base/util.h"
 #include "lib/ofp/ofp-match.h"
+#include "ofproto/ct-check.h"
+#include "ofproto/engine.h"
 #include "ofproto/ofproto-private.h"
 #include "ofproto/xlate-acts.h"
 
@@ -47,6 +49,23 @@ static const enum flow_mod_command commands[] = {
     [OFPFC_DELETE_STRICT] = FLOW_DELETE_STRICT,
 };
 
+/* Has the datapath the conntrack that the rule needs?  While there is no datapath nobody knows. */
+static enum ofp_error check_conntrack(const struct match *match, const struct buf *acts)
+{
+    struct engine *engine = engine_get();
+    enum ofp_error error = OFPERR_NONE;
+    const char *what;
+
+    if (engine) {
+        error = ct_check(match, acts->data, acts->len, dpif_features(engine_dpif(engine)), &what);
+        if (error) {
+            log_info_rl(20, "a rule was refused: the datapath does not support %s", what);
+        }
+        engine_put(engine);
+    }
+    return error;
+}
+
 /* Decodes and checks what the rule is to do. */
 static enum ofp_error decode_acts(const struct ofp_msg *msg, const struct ofp_flow_mod *m, const struct match *match, struct buf *acts)
 {
@@ -70,8 +89,9 @@ static enum ofp_error decode_acts(const struct ofp_msg *msg, const struct ofp_fl
     error = xlate_acts_check(acts->data, acts->len, &name);
     if (error) {
         log_info_rl(20, "a rule was refused: the action %s is not supported yet", name);
+        return error;
     }
-    return error;
+    return check_conntrack(match, acts);
 }
 
 enum ofp_error flow_mod_decode(const struct ofconn *c, const struct ofp_msg *msg, struct buf *acts, struct flow_mod *ret)

@@ -16,6 +16,7 @@
 #include "lib/dpif/session-pool.h"
 #include "lib/odp/odp-key.h"
 #include "ofproto/mac.h"
+#include "ofproto/recirc.h"
 #include "ofproto/xlate-config.h"
 
 LOG_MODULE(revalidator);
@@ -87,7 +88,7 @@ static bool translate_again(struct reval *r, struct ukey *u) REQUIRES(u->lock)
     attrbuf_init(&out.actions, r->actions_memory, XLATE_ACTIONS_SIZE);
     out.rules = r->rules_memory;
     xlate(config, &flow, &out);
-    if (out.verdict == XLATE_NO_PORT) {
+    if (xlate_is_stray(out.verdict)) {
         return false;
     }
     if (!covers_no_more(r, u, &flow, &out.mask)) {
@@ -98,6 +99,7 @@ static bool translate_again(struct reval *r, struct ukey *u) REQUIRES(u->lock)
     ukey_set_rules(u, out.rules, out.n_rules);
     u->deps = out.deps;
     u->reval_seq = r->seq;
+    ukey_set_recircs(u, out.recircs, out.n_recircs); /* Last: may make it old. */
     size_t len = attrbuf_len(&out.actions);
     if (len != u->actions_len || (len && memcmp(attrbuf_data(&out.actions), u->actions, len))) {
         flow_ops_modify(&r->ops, u, attrbuf_data(&out.actions), len);
@@ -175,6 +177,9 @@ static void adopt_whole(struct reval *r, const struct dpif_flow *f)
         || odp_mask_to_flow(f->mask, f->mask_len, &flow, &mask) != ODP_FIT_PERFECT) {
         flow_ops_delete_foreign(&r->ops, f);
         return;
+    }
+    if (flow.recirc_id && !recirc_find(flow.recirc_id) && recirc_is_settling()) {
+        return; /* A predecessor's.  The flow that sends packets there has not been seen yet: some later round knows. */
     }
     /* What the kernel shows of a masked key it does not always read again: an Ethernet type that is not matched is shown as 0, which
      * is none.  So the ukey gets key and mask as we write them: its actions may have to be changed. */

@@ -8,6 +8,7 @@
 #include "lib/base/counter.h"
 #include "lib/base/log.h"
 #include "lib/base/util.h"
+#include "ofproto/recirc.h"
 #include "ofproto/rule.h"
 
 LOG_MODULE(ukey);
@@ -88,9 +89,20 @@ static void release_rules(struct ukey *u) NO_THREAD_SAFETY_ANALYSIS
     u->n_rules = 0;
 }
 
+static void release_recircs(struct ukey *u) NO_THREAD_SAFETY_ANALYSIS
+{
+    for (unsigned int i = 0; i < u->n_recircs; i++) {
+        recirc_unref(u->recircs[i]);
+    }
+    free(u->recircs);
+    u->recircs = NULL;
+    u->n_recircs = 0;
+}
+
 static void ukey_free(struct ukey *u)
 {
     release_rules(u);
+    release_recircs(u);
     lock_uninit(&u->lock);
     free(u->actions);
     free(u->effects);
@@ -168,6 +180,7 @@ static struct ukey *ukey_create(const struct ukey_spec *spec) NO_THREAD_SAFETY_A
     ukey_set_actions(u, spec->actions, spec->actions_len);
     ukey_set_effects(u, spec->effects, spec->n_effects, spec->config_version);
     ukey_set_rules(u, spec->rules, spec->n_rules);
+    ukey_set_recircs(u, spec->recircs, spec->n_recircs);
     ukey_transition(u, UKEY_VISIBLE, spec->now);
     return u;
 }
@@ -232,6 +245,25 @@ void ukey_set_rules(struct ukey *u, struct rule *const *rules, unsigned int n)
     release_rules(u);
     u->rules = copy;
     u->n_rules = n_copy;
+}
+
+void ukey_set_recircs(struct ukey *u, struct recirc *const *recircs, unsigned int n)
+{
+    if (n == u->n_recircs && (!n || !memcmp(recircs, u->recircs, n * sizeof *recircs))) {
+        return; /* Nearly always. */
+    }
+    struct recirc **copy = n ? xcalloc(n, sizeof *copy) : NULL;
+    unsigned int n_copy = 0;
+    for (unsigned int i = 0; i < n; i++) {
+        if (likely(recirc_try_ref(recircs[i]))) {
+            copy[n_copy++] = recircs[i];
+        } else {
+            u->reval_seq = 0;
+        }
+    }
+    release_recircs(u);
+    u->recircs = copy;
+    u->n_recircs = n_copy;
 }
 
 void ukey_set_stats(struct ukey *u, const struct dpif_flow_stats *stats)

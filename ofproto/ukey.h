@@ -70,6 +70,8 @@ struct ukey {
     struct effect *effects GUARDED(lock); /* Of 'n_effects'; valid while config_version is the current one. */
     unsigned int n_rules GUARDED(lock);
     struct rule **rules GUARDED(lock); /* That its packets meet: a reference each. */
+    unsigned int n_recircs GUARDED(lock);
+    struct recirc **recircs GUARDED(lock); /* That its actions, or those that it is about to get, bring packets back with: a reference each. */
 
     uint32_t attrs[]; /* Key, then mask. */
 };
@@ -89,6 +91,8 @@ struct ukey_spec {
     unsigned int n_effects;
     struct rule *const *rules;
     unsigned int n_rules;
+    struct recirc *const *recircs;
+    unsigned int n_recircs;
     struct dep_list deps;
     uint64_t reval_seq, config_version, now, round;
 };
@@ -123,6 +127,9 @@ void ukey_set_effects(struct ukey *u, const struct effect *effects, unsigned int
 
 /* RULES, found under RCU in the same read section, are those that U's packets meet from now on. */
 void ukey_set_rules(struct ukey *u, struct rule *const *rules, unsigned int n) REQUIRES(u->lock);
+/* RECIRCS, found under RCU in the same read section, are those that U's actions bring packets back with from now on.  One that has ended meanwhile (the
+ * thread stood still for RECIRC_LINGER seconds) makes U old: it is translated again by the next round. */
+void ukey_set_recircs(struct ukey *u, struct recirc *const *recircs, unsigned int n) REQUIRES(u->lock);
 /* The datapath says that U has forwarded STATS in all: what is new since it last did is counted for the rules. */
 void ukey_set_stats(struct ukey *u, const struct dpif_flow_stats *stats) REQUIRES(u->lock);
 

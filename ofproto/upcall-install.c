@@ -27,7 +27,7 @@ static struct dpif_op *op_next(struct upcall_batch *b)
 /* Decides whether F is to be put, and claims its ukey. */
 static bool claim(struct upcall_batch *b, struct upcall_flow *f)
 {
-    if (f->verdict == XLATE_NO_PORT) {
+    if (xlate_is_stray(f->verdict)) {
         return false; /* A port that is just coming or going: a flow would outlive that, and drop the first packets of the port. */
     }
     struct ukey *u = ukey_find(b->fc->ukeys, &f->ufid);
@@ -43,6 +43,7 @@ static bool claim(struct upcall_batch *b, struct upcall_flow *f)
             .actions = f->actions, .actions_len = f->actions_len,
             .effects = f->effects, .n_effects = f->n_effects, .deps = f->deps,
             .rules = f->rules, .n_rules = f->n_rules,
+            .recircs = f->recircs, .n_recircs = f->n_recircs,
             .reval_seq = b->reval_seq,
             .config_version = b->config ? b->config->version : 0,
             .now = b->now,
@@ -93,6 +94,7 @@ void upcall_install(struct upcall_batch *b)
         struct upcall *u = &b->upcalls[i];
         if (!u->flow->actions_len) {
             UPCALL_COUNT(b->stats, dropped, 1);
+            UPCALL_COUNT(b->stats, not_known, u->flow->verdict == XLATE_NOT_KNOWN);
             continue;
         }
         u->execute = op_next(b);

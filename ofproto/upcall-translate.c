@@ -34,6 +34,10 @@ void upcall_translate(struct upcall_batch *b)
         memcpy(rules, out.rules, out.n_rules * sizeof *rules);
         f->rules = rules;
         f->n_rules = out.n_rules;
+        struct recirc **recircs = arena_alloc(&b->arena, out.n_recircs * sizeof *recircs);
+        memcpy(recircs, out.recircs, out.n_recircs * sizeof *recircs);
+        f->recircs = recircs;
+        f->n_recircs = out.n_recircs;
 
         struct attrbuf mask;
         attrbuf_init(&mask, b->scratch, XLATE_ACTIONS_SIZE);

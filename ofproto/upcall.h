@@ -35,6 +35,7 @@ struct session_pool;
     OUTCOME(put_failed,   "flow not installed: the datapath refused it")                            \
     OUTCOME(executed,     "packet sent on")                                                         \
     OUTCOME(dropped,      "packet dropped by translation")                                          \
+    OUTCOME(not_known,    "of the dropped, those with a recirculation id that nothing is known of") \
     OUTCOME(send_failed,  "packet lost: the datapath refused it")
 /* clang-format on */
 
@@ -62,6 +63,8 @@ struct upcall_flow {
     struct dep_list deps;
     struct rule *const *rules; /* Met by it. */
     unsigned int n_rules;
+    struct recirc *const *recircs; /* In 'actions'. */
+    unsigned int n_recircs;
     uint64_t n_bytes; /* Of its packets. */
     struct ukey *ukey;
     bool won;           /* This batch made 'ukey'. */

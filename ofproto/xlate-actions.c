@@ -171,7 +171,7 @@ static NOINLINE void write_subfield(struct xlate_ctx *ctx, const struct ofp_subf
     }
 }
 
-static NOINLINE bool look_at_subfield(struct xlate_ctx *ctx, const struct ofp_subfield *sf)
+NOINLINE bool pipeline_look_at(struct xlate_ctx *ctx, const struct ofp_subfield *sf)
 {
     struct flow look = { 0 };
 
@@ -185,7 +185,7 @@ static NOINLINE bool look_at_subfield(struct xlate_ctx *ctx, const struct ofp_su
 
 static NOINLINE void do_move(struct xlate_ctx *ctx, const struct ofp_act_move *a)
 {
-    if (look_at_subfield(ctx, &a->src)) {
+    if (pipeline_look_at(ctx, &a->src)) {
         struct flow from = ctx->flow;
         write_subfield(ctx, &a->src, &from, &a->dst);
     }
@@ -199,7 +199,7 @@ static void do_push(struct xlate_ctx *ctx, const struct ofp_act_stack *a)
         pipeline_fail(ctx, XLATE_TOO_DEEP);
         return;
     }
-    look_at_subfield(ctx, &a->sf);
+    pipeline_look_at(ctx, &a->sf);
     struct pipeline_value *v = &p->kept.stack[p->kept.n_stack++];
     ofp_subfield_get(&a->sf, &ctx->flow, &v->value, &v->n_bytes);
 }
@@ -283,8 +283,11 @@ static void do_resubmit(struct xlate_ctx *ctx, const struct ofp_act_resubmit *a)
     uint8_t from = ctx->pipeline->table_id, id = a->table == OFP_TABLE_ALL ? from : a->table;
     bool deeper = id <= from; /* Those that only lead on end by themselves. */
 
+    if (a->ct && !ctx->flow.ct_orig_proto) {
+        return; /* A packet of no connection: the rule's match should have said so.  As the packaged daemon does. */
+    }
     ctx->n_within += deeper;
-    pipeline_table(ctx, id, a->in_port.n == OFPP_IN_PORT_N ? in_port_now(ctx) : a->in_port);
+    pipeline_table(ctx, id, a->in_port.n == OFPP_IN_PORT_N ? in_port_now(ctx) : a->in_port, a->ct);
     ctx->n_within -= deeper;
 }
 
@@ -293,16 +296,19 @@ static NOINLINE void do_clone(struct xlate_ctx *ctx, const struct ofp_act_nest *
     struct pipeline *p = ctx->pipeline;
     struct pipeline_kept kept = p->kept; /* Not only how many: what is popped and pushed again is another value. */
     struct pipeline_mark mark;
+    struct xlate_fence fence;
 
     if (ctx->n_within == XLATE_MAX_RESUBMIT_DEPTH) {
         pipeline_fail(ctx, XLATE_TOO_DEEP);
         return;
     }
     pipeline_mark(ctx, &mark);
+    xlate_fence_begin(ctx, &fence);
     ctx->n_within++;
     pipeline_actions(ctx, a->acts, a->act.len - offsetof(struct ofp_act_nest, acts));
     ctx->n_within--;
     pipeline_return(ctx, &mark);
+    xlate_fence_end(ctx, &fence);
     p->kept = kept;
 }
 
@@ -406,6 +412,12 @@ static void do_action(struct xlate_ctx *ctx, const struct ofp_act *a)
         break;
     case OFP_ACT_CLONE:
         do_clone(ctx, ofp_act_cast(a));
+        break;
+    case OFP_ACT_CT:
+        pipeline_ct(ctx, ofp_act_cast(a));
+        break;
+    case OFP_ACT_CT_CLEAR:
+        pipeline_ct_clear(ctx);
         break;
     case OFP_ACT_EXIT:
         ctx->pipeline->ended = true;

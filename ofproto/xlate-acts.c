@@ -31,8 +31,6 @@ static bool is_form_supported(const struct ofp_act *a)
         return is_settable(((const struct ofp_act_move *) ofp_act_cast(a))->dst.field);
     case OFP_ACT_POP:
         return is_settable(((const struct ofp_act_stack *) ofp_act_cast(a))->sf.field);
-    case OFP_ACT_RESUBMIT:
-        return !((const struct ofp_act_resubmit *) ofp_act_cast(a))->ct;
     }
     return true;
 }
@@ -47,7 +45,7 @@ static const bool supported[OFP_N_ACTS] = {
     [OFP_ACT_SET_IP_TTL] = true, [OFP_ACT_SET_L4_SRC] = true, [OFP_ACT_SET_L4_DST] = true, [OFP_ACT_DEC_TTL] = true,
     [OFP_ACT_CONJUNCTION] = true, [OFP_ACT_CLONE] = true, [OFP_ACT_NOTE] = true, [OFP_ACT_EXIT] = true,
     [OFP_ACT_CLEAR_ACTIONS] = true, [OFP_ACT_WRITE_ACTIONS] = true, [OFP_ACT_WRITE_METADATA] = true,
-    [OFP_ACT_GOTO_TABLE] = true,
+    [OFP_ACT_GOTO_TABLE] = true, [OFP_ACT_CT] = true, [OFP_ACT_CT_CLEAR] = true,
 };
 
 enum ofp_error xlate_acts_check(const void *acts, size_t len, const char **ret_name)
@@ -59,7 +57,7 @@ enum ofp_error xlate_acts_check(const void *acts, size_t len, const char **ret_n
             return OFPERR_OFPBAC_BAD_TYPE;
         }
         const struct ofp_act *nested = ofp_act_nested(a, &nested_len);
-        if (nested) {
+        if (nested && a->type != OFP_ACT_CT) { /* What may be in ct is all supported: nat, and what writes the connection's mark and label. */
             enum ofp_error error = xlate_acts_check(nested, nested_len, ret_name);
             if (error) {
                 return error;

@@ -29,7 +29,13 @@ static void *grow(void *array, size_t n)
 }
 
 /* Returns an empty snapshot, to be filled and sealed by the caller. */
-struct xconfig *xconfig_create(void) { return xzalloc(sizeof(struct xconfig)); }
+struct xconfig *xconfig_create(void)
+{
+    struct xconfig *c = xzalloc(sizeof *c);
+
+    memset(&c->can, true, sizeof c->can);
+    return c;
+}
 
 /* Adds bridge NAME with the MAC table MACS, to which it takes a reference of its own.  It is standalone and has no
  * flood VLANs until the caller says otherwise. */

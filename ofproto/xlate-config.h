@@ -83,7 +83,13 @@ struct xbridge {
     size_t n_by_ofp;
 };
 
+/* What the datapath can do that translation asks about.  All of it, unless engine_set_config() finds otherwise. */
+struct xconfig_can {
+    bool ct_clear, ct_eventmask, clone;
+};
+
 struct xconfig {
+    struct xconfig_can can;
     uint64_t version; /* Given by engine_set_config(): increases. */
     struct xbridge **bridges;
     size_t n_bridges;

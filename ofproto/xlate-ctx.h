@@ -3,6 +3,9 @@
  *     xlate.c            begins, leads from bridge to bridge, emits outputs
  *     xlate-pipeline.c   a bridge's OpenFlow tables: lookups, resubmits, the action set
  *     xlate-actions.c    each action
+ *     xlate-ct.c         those of them that are about connections
+ *     xlate-fence.c      keeping what conntrack does to a copy of the packet from the packet
+ *     xlate-recirc.c     freezing, when the datapath is to bring the packet back, and going on when it has
  *     xlate-normal.c     the learning switch
  *
  * The packet at this point of its way is 'vlan' and, once a bridge has tables to match it with, 'flow'; out->mask is about the packet as it
@@ -14,6 +17,7 @@
 #include "lib/odp/odp-rewrite.h"
 #include "ofproto/xlate.h"
 
+struct frozen;
 struct ofp_act;
 struct xbridge;
 struct xport;
@@ -34,6 +38,9 @@ struct xlate_ctx {
     unsigned int depth;
     unsigned int n_visits;
     struct xlate_out *out;
+    bool conntracked;           /* What conntrack said of the packet is to be seen. */
+    unsigned int n_cts;         /* Times that the packet was sent through conntrack. */
+    unsigned int n_fences;      /* CLONE around what was. */
     bool unable; /* The packet was to be rewritten as the kernel cannot. */
 
     /* Once a bridge has tables. */
@@ -66,11 +73,38 @@ static inline void xlate_look(struct xlate_ctx *ctx, size_t ofs, size_t len)
 enum xlate_verdict xlate_bridge(struct xlate_ctx *ctx, const struct xport *in_port);
 /* Has CTX's packet leave by PORT: a datapath port, or through a patch port into the next bridge. */
 void xlate_output(struct xlate_ctx *ctx, const struct xport *port);
+/* Emits what makes the packet on the wire what it is in CTX.  False, and it is noted that the packet is not treated as it should be, if the kernel
+ * cannot. */
+bool xlate_commit(struct xlate_ctx *ctx);
 
 /* xlate-normal.c */
 enum xlate_verdict xlate_normal(struct xlate_ctx *ctx, const struct xport *in_port);
 
 /* xlate-pipeline.c */
 enum xlate_verdict xlate_pipeline(struct xlate_ctx *ctx, const struct xport *in_port);
+/* The same for a packet that has come back to bridge BR, where F says. */
+enum xlate_verdict xlate_pipeline_resume(struct xlate_ctx *ctx, const struct xbridge *br, const struct frozen *f);
+
+/* xlate-fence.c: what lies between the two has no consequence for the packet that goes on after it, though it may have been through conntrack in between,
+ * been translated (nat), or rewritten. */
+struct xlate_fence {
+    size_t start;
+    unsigned int n_cts;
+    bool piped, conntracked;
+    struct flow_vlan wire[FLOW_MAX_VLANS + 1];
+    unsigned int n_wire;
+    struct odp_rewrite rewrite; /* If 'piped'. */
+};
+void xlate_fence_begin(const struct xlate_ctx *ctx, struct xlate_fence *f);
+void xlate_fence_end(struct xlate_ctx *ctx, const struct xlate_fence *f);
+/* At the end of a translation: what nothing comes after needs no fence. */
+void xlate_fence_last(struct xlate_ctx *ctx);
+
+/* xlate-recirc.c */
+/* The packet has a recirculation id: goes on where it was frozen. */
+enum xlate_verdict xlate_resume(struct xlate_ctx *ctx);
+/* Has the datapath bring the packet back, a copy of it at this point, with what conntrack says of it if CONNTRACKED; it then goes on at TABLE of the same
+ * bridge. */
+void xlate_fork(struct xlate_ctx *ctx, uint8_t table, bool conntracked);
 
 #endif

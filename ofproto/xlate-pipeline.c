@@ -7,6 +7,8 @@
 
 #include "lib/base/counter.h"
 #include "lib/base/log.h"
+#include "lib/base/util.h"
+#include "ofproto/recirc.h"
 #include "ofproto/xlate-config.h"
 
 LOG_MODULE(xlate_pipeline);
@@ -106,6 +108,13 @@ void pipeline_return(struct xlate_ctx *ctx, const struct pipeline_mark *m)
     ctx->n_vlans = m->n_vlans;
 }
 
+void pipeline_untrack(struct xlate_ctx *ctx)
+{
+    flow_fill_ct(&ctx->flow, 0);
+    flow_fill_ct(&ctx->given, 0xff);
+    ctx->conntracked = false;
+}
+
 /* ---- Tables. ---- */
 
 void pipeline_fail(struct xlate_ctx *ctx, enum xlate_verdict fault)
@@ -135,6 +144,20 @@ static NOINLINE struct rule *look_up(struct xlate_ctx *ctx, uint8_t id, ofp_port
     return rule;
 }
 
+/* The same with the addresses and ports that the packet's connection began with. */
+static NOINLINE struct rule *look_up_ct(struct xlate_ctx *ctx, uint8_t id, ofp_port_t in_port)
+{
+    struct flow flow = ctx->flow, look;
+
+    memset(&look, 0, sizeof look);
+    flow.ofp_in_port = htons(in_port.n);
+    pipeline_swap_ct(&ctx->flow, &flow);
+    struct rule *rule = tables_lookup(ctx->pipeline->bridge->tables, id, ctx->pipeline->version, &flow, &look);
+    pipeline_swap_ct(&ctx->flow, &look);
+    pipeline_look(ctx, &look);
+    return rule;
+}
+
 static bool is_too_deep(struct xlate_ctx *ctx, uint8_t id)
 {
     if (likely(ctx->n_within <= XLATE_MAX_RESUBMIT_DEPTH && ctx->n_resubmits < XLATE_MAX_RESUBMITS)) {
@@ -147,7 +170,7 @@ static bool is_too_deep(struct xlate_ctx *ctx, uint8_t id)
     return true;
 }
 
-void pipeline_table(struct xlate_ctx *ctx, uint8_t id, ofp_port_t in_port)
+void pipeline_table(struct xlate_ctx *ctx, uint8_t id, ofp_port_t in_port, bool ct)
 {
     struct pipeline *p = ctx->pipeline;
     uint8_t outer = p->table_id;
@@ -158,7 +181,8 @@ void pipeline_table(struct xlate_ctx *ctx, uint8_t id, ofp_port_t in_port)
             break;
         }
         ctx->n_resubmits++;
-        struct rule *rule = look_up(ctx, next, in_port);
+        struct rule *rule = ct ? look_up_ct(ctx, next, in_port) : look_up(ctx, next, in_port);
+        ct = false;
         p->table_id = next;
         p->next_table = -1;
         if (rule) {
@@ -191,6 +215,10 @@ static unsigned int set_rank(enum ofp_act_type type)
         return 13;
     case OFP_ACT_RESUBMIT:
         return 14;
+    case OFP_ACT_CT_CLEAR:
+        return 15;
+    case OFP_ACT_CT:
+        return 16;
     default: /* Everything that sets a field, in the order in which it was written. */
         return 10;
     }
@@ -200,7 +228,7 @@ static void do_action_set(struct xlate_ctx *ctx)
 {
     struct pipeline *p = ctx->pipeline;
 
-    for (unsigned int rank = 0; rank <= 14 && !p->ended; rank++) {
+    for (unsigned int rank = 0; rank <= 16 && !p->ended; rank++) {
         const struct ofp_act *last = NULL;
         for (unsigned int i = 0; i < p->kept.n_set; i++) {
             const struct ofp_act *a = p->kept.set[i];
@@ -233,11 +261,26 @@ static void begin(struct xlate_ctx *ctx)
     odp_rewrite_init(&ctx->rewrite, ctx->in, true);
 }
 
+/* Has the packet meet table ID, and what follows from it, in P's bridge. */
+static enum xlate_verdict run(struct xlate_ctx *ctx, struct pipeline *p, uint8_t id)
+{
+    struct pipeline *outer = ctx->pipeline;
+
+    pipeline_tags_changed(ctx);
+    ctx->pipeline = p;
+    pipeline_table(ctx, id, (ofp_port_t) { ntohs(ctx->flow.ofp_in_port) }, false);
+    if (p->fault == XLATE_FORWARD) {
+        p->ended = false; /* exit leaves the action set to be done. */
+        do_action_set(ctx);
+    }
+    ctx->pipeline = outer;
+    return p->fault != XLATE_FORWARD ? p->fault : ctx->unable ? XLATE_UNABLE : p->sent ? XLATE_FORWARD : XLATE_TABLES;
+}
+
 enum xlate_verdict xlate_pipeline(struct xlate_ctx *ctx, const struct xport *in_port)
 {
     const struct xbridge *br = in_port->bundle->bridge;
     struct pipeline p = { .bridge = br, .version = tables_version(br->tables), .next_table = -1, .fault = XLATE_FORWARD };
-    struct pipeline *outer = ctx->pipeline;
     struct pipeline_mark mark;
 
     if (!ctx->piped) {
@@ -246,14 +289,44 @@ enum xlate_verdict xlate_pipeline(struct xlate_ctx *ctx, const struct xport *in_
     pipeline_mark(ctx, &mark);
     flow_clear_pipeline(&ctx->flow);
     ctx->flow.ofp_in_port = htons(in_port->ofp.n);
-    pipeline_tags_changed(ctx);
-    ctx->pipeline = &p;
-    pipeline_table(ctx, 0, in_port->ofp);
-    if (p.fault == XLATE_FORWARD) {
-        p.ended = false; /* exit leaves the action set to be done. */
-        do_action_set(ctx);
+    if (ctx->depth > 1) {
+        pipeline_untrack(ctx); /* What conntrack told one bridge is not the next one's. */
     }
-    ctx->pipeline = outer;
+    enum xlate_verdict verdict = run(ctx, &p, 0);
     pipeline_return(ctx, &mark);
-    return p.fault != XLATE_FORWARD ? p.fault : ctx->unable ? XLATE_UNABLE : p.sent ? XLATE_FORWARD : XLATE_TABLES;
+    return verdict;
+}
+
+/* What F kept on the stack. */
+static void thaw_stack(const struct frozen *f, struct pipeline_kept *k)
+{
+    const uint8_t *pos = f->tail + ROUND_UP(strlen(frozen_bridge(f)) + 1, 8);
+
+    for (k->n_stack = 0; k->n_stack < f->n_stack; k->n_stack++) {
+        const struct frozen_value *v = (const void *) pos;
+        struct pipeline_value *to = &k->stack[k->n_stack];
+        to->n_bytes = v->n_bytes;
+        memcpy(&to->value, v->bytes, v->n_bytes);
+        pos += sizeof *v + ROUND_UP(v->n_bytes, 8);
+    }
+}
+
+enum xlate_verdict xlate_pipeline_resume(struct xlate_ctx *ctx, const struct xbridge *br, const struct frozen *f)
+{
+    struct pipeline p = { .bridge = br, .version = tables_version(br->tables), .next_table = -1, .fault = XLATE_FORWARD };
+
+    begin(ctx);
+    flow_clear_pipeline(&ctx->flow);
+    ctx->flow.metadata = f->metadata;
+    memcpy(ctx->flow.regs, f->regs, sizeof ctx->flow.regs);
+    ctx->flow.ofp_in_port = f->ofp_in_port;
+    ctx->conntracked = f->conntracked;
+    if (!f->conntracked) {
+        pipeline_untrack(ctx);
+    }
+    thaw_stack(f, &p.kept);
+    OFP_ACT_FOR_EACH (a, f->tail + f->plain_len, f->set_len) {
+        p.kept.set[p.kept.n_set++] = a;
+    }
+    return run(ctx, &p, f->table);
 }

@@ -47,18 +47,29 @@ void pipeline_return(struct xlate_ctx *ctx, const struct pipeline_mark *m);
 
 /* Ends the packet's way through this bridge. */
 void pipeline_fail(struct xlate_ctx *ctx, enum xlate_verdict fault);
-/* Has the packet meet table ID, as if it had come in by IN_PORT, and those that it goes to from there. */
-void pipeline_table(struct xlate_ctx *ctx, uint8_t id, ofp_port_t in_port);
+/* Notes that SF has been looked at; returns whether the packet has its field. */
+bool pipeline_look_at(struct xlate_ctx *ctx, const struct ofp_subfield *sf);
+/* Has the packet meet table ID, as if it had come in by IN_PORT, and those that it goes to from there.  CT: for the first of them its addresses and ports
+ * are those that its connection began with. */
+void pipeline_table(struct xlate_ctx *ctx, uint8_t id, ofp_port_t in_port, bool ct);
 
 /* Notes that the bits of LOOK have been looked at, in the packet as it is here. */
 void pipeline_look(struct xlate_ctx *ctx, const struct flow *look);
 /* Makes the bits of M->mask what M->flow says. */
 void pipeline_write(struct xlate_ctx *ctx, const struct match *m);
+/* What conntrack said of the packet is to be seen no more. */
+void pipeline_untrack(struct xlate_ctx *ctx);
 /* The tags have been changed in 'vlan', or in 'flow': brings the other in line. */
 void pipeline_tags_changed(struct xlate_ctx *ctx);
 void pipeline_tags_written(struct xlate_ctx *ctx);
 
 /* Does ACTS, in order.  xlate-actions.c. */
 void pipeline_actions(struct xlate_ctx *ctx, const struct ofp_act *acts, size_t len);
+
+/* xlate-ct.c */
+void pipeline_ct(struct xlate_ctx *ctx, const struct ofp_act_ct *a);
+void pipeline_ct_clear(struct xlate_ctx *ctx);
+/* Exchanges in F, a flow or a mask over one, the packet's addresses and ports with those that its connection began with.  IS: the flow. */
+void pipeline_swap_ct(const struct flow *is, struct flow *f);
 
 #endif

@@ -75,6 +75,7 @@ void xlate(const struct xconfig *config, const struct flow *flow, struct xlate_o
     memset(&out->mask, 0, sizeof out->mask);
     out->n_effects = 0;
     out->n_rules = 0;
+    out->n_recircs = 0;
     out->deps.n = 0;
 
     mask_metadata(&out->mask);
@@ -98,7 +99,8 @@ void xlate(const struct xconfig *config, const struct flow *flow, struct xlate_o
     }
     ctx.n_wire = ctx.n_vlans;
     mask_vlans(&out->mask, flow);
-    out->verdict = xlate_bridge(&ctx, port);
+    out->verdict = likely(!flow->recirc_id) ? xlate_bridge(&ctx, port) : xlate_resume(&ctx);
+    xlate_fence_last(&ctx);
     flow_clear_pipeline(&out->mask);
     mask_fragments(&out->mask, flow);
 
@@ -107,6 +109,7 @@ void xlate(const struct xconfig *config, const struct flow *flow, struct xlate_o
         COUNTER_INC(xlate_too_big);
         log_warn_rl(6, "port %s: the actions for a packet exceed %d bytes; it is dropped", port->name, XLATE_ACTIONS_SIZE);
         attrbuf_clear(&out->actions);
+        out->n_recircs = 0;
         out->verdict = XLATE_TOO_BIG;
     }
 }
@@ -168,14 +171,29 @@ static void look_at_own_values(struct xlate_ctx *ctx)
     }
 }
 
-static bool commit(struct xlate_ctx *ctx)
+bool xlate_commit(struct xlate_ctx *ctx)
 {
     commit_vlans(ctx);
     if (likely(!ctx->piped || !ctx->rewrite.dirty)) {
         return true;
     }
     look_at_own_values(ctx);
-    return odp_rewrite_commit(&ctx->rewrite, &ctx->out->actions, &ctx->flow, ctx->mask);
+    if (likely(odp_rewrite_commit(&ctx->rewrite, &ctx->out->actions, &ctx->flow, ctx->mask))) {
+        return true;
+    }
+    COUNTER_INC(xlate_unable);
+    ctx->unable = true;
+    return false;
+}
+
+/* Not inlined: what it keeps on the stack is for patch ports only. */
+static NOINLINE void xlate_patch(struct xlate_ctx *ctx, const struct xport *peer)
+{
+    struct xlate_fence fence;
+
+    xlate_fence_begin(ctx, &fence);
+    xlate_bridge(ctx, peer);
+    xlate_fence_end(ctx, &fence);
 }
 
 void xlate_output(struct xlate_ctx *ctx, const struct xport *port)
@@ -185,14 +203,11 @@ void xlate_output(struct xlate_ctx *ctx, const struct xport *port)
     }
     if (port->is_patch) {
         if (port->peer) {
-            xlate_bridge(ctx, port->peer);
+            xlate_patch(ctx, port->peer);
         }
     } else if (!odp_port_eq(port->odp, ODPP_NONE)) {
-        if (unlikely(!commit(ctx))) {
-            COUNTER_INC(xlate_unable);
-            ctx->unable = true;
-            return;
+        if (likely(xlate_commit(ctx))) {
+            odp_put_output(&ctx->out->actions, port->odp);
         }
-        odp_put_output(&ctx->out->actions, port->odp);
     }
 }

@@ -14,6 +14,7 @@
 #include "ofproto/dep.h"
 
 struct mac_table;
+struct recirc;
 struct rule;
 struct xconfig;
 
@@ -33,6 +34,8 @@ struct effect {
 #define XLATE_MAX_VISITS 4096
 /* Tables that a packet may meet. */
 #define XLATE_MAX_RULES 4096
+/* Times that the datapath may be told to bring a packet back. */
+#define XLATE_MAX_RECIRCS 32
 /* Enough for flooding to more than 7,000 ports. */
 #define XLATE_ACTIONS_SIZE (64 * 1024 - 256)
 
@@ -51,6 +54,9 @@ struct effect {
     VERDICT(TTL,            "its TTL has expired")                                           \
     VERDICT(TOO_MANY_TAGS,  "it would have more VLAN tags than are possible")                \
     VERDICT(UNABLE,         "it is to be rewritten as the kernel cannot (ARP, ND, ICMP)")    \
+    VERDICT(NOT_KNOWN,      "it comes back with a recirculation id that nothing is known of")         \
+    VERDICT(BRIDGE_GONE,    "the bridge that it comes back to is gone")                               \
+    VERDICT(TOO_MANY_IDS,   "it is to come back, and there are too many recirculation ids")          \
     VERDICT(TOO_DEEP,       "too many bridges or tables (a loop?)")                          \
     VERDICT(TOO_BIG,        "more actions than the kernel accepts")
 /* clang-format on */
@@ -60,6 +66,8 @@ enum xlate_verdict {
 #undef VERDICT
     XLATE_N_VERDICTS
 };
+/* Is nothing known of the port, or the recirculation id, that the packet has?  Then there is nothing to make a flow of. */
+static inline bool xlate_is_stray(enum xlate_verdict v) { return v == XLATE_NO_PORT || v == XLATE_NOT_KNOWN || v == XLATE_BRIDGE_GONE; }
 const char *xlate_verdict_text(enum xlate_verdict verdict);
 
 struct xlate_out {
@@ -72,6 +80,9 @@ struct xlate_out {
     /* The rules that the packet met, in order, each as often as it met it.  Memory for XLATE_MAX_RULES is the caller's; NULL: not wanted. */
     struct rule **rules;
     unsigned int n_rules;
+    /* The recirculation ids in 'actions'; found under RCU. */
+    struct recirc *recircs[XLATE_MAX_RECIRCS];
+    unsigned int n_recircs;
 };
 
 /* Translates FLOW with CONFIG (NULL: every port is unknown) into *OUT, whose 'actions' the caller has initialised.  Under RCU. */

@@ -48,6 +48,7 @@ check_PROGRAMS += \
 	tests/unit/test-port-limit \
 	tests/unit/test-port-numbers \
 	tests/unit/test-rcvbuf-budget \
+	tests/unit/test-recirc \
 	tests/unit/test-sched \
 	tests/unit/test-sched-limit \
 	tests/unit/test-session-pool \
@@ -66,6 +67,7 @@ check_PROGRAMS += \
 	tests/unit/test-wakeup \
 	tests/unit/test-xlate \
 	tests/unit/test-xlate-config \
+	tests/unit/test-xlate-ct \
 	tests/unit/test-xlate-random \
 	tests/unit/test-xlate-tables \
 	tests/unit/test-xlate-tables-random \
@@ -73,6 +75,7 @@ check_PROGRAMS += \
 	tests/sim/test-engine-failures \
 	tests/sim/test-engine-handover \
 	tests/sim/test-engine-limit \
+	tests/sim/test-engine-recirc \
 	tests/sim/test-engine-show \
 	tests/sim/test-scale \
 	tests/system/test-dpif-kernel
@@ -103,6 +106,7 @@ tests_unit_test_tls_SOURCES = tests/unit/test-tls.c tests/unit/stream-kit.h test
 tests_unit_test_vlan_config_SOURCES = tests/unit/test-vlan-config.c vswitchd/vlan-config.c
 tests_unit_test_xlate_SOURCES = tests/unit/test-xlate.c tests/unit/xlate-kit.h
 tests_unit_test_xlate_random_SOURCES = tests/unit/test-xlate-random.c tests/unit/xlate-kit.h
+tests_unit_test_xlate_ct_SOURCES = tests/unit/test-xlate-ct.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_xlate_tables_SOURCES = tests/unit/test-xlate-tables.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_xlate_tables_random_SOURCES = tests/unit/test-xlate-tables-random.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_tables_SOURCES = tests/unit/test-tables.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
@@ -110,6 +114,7 @@ tests_sim_test_engine_SOURCES = tests/sim/test-engine.c tests/sim/sim-world.c te
 	tests/sim/sim-kit.h
 tests_sim_test_engine_failures_SOURCES = tests/sim/test-engine-failures.c tests/sim/engine-net-kit.h tests/sim/sim-kit.h
 tests_sim_test_engine_handover_SOURCES = tests/sim/test-engine-handover.c tests/sim/engine-net-kit.h tests/sim/sim-kit.h
+tests_sim_test_engine_recirc_SOURCES = tests/sim/test-engine-recirc.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_sim_test_scale_SOURCES = tests/sim/test-scale.c tests/sim/big-world.c tests/sim/big-ports.c \
 	tests/sim/big-machine.c tests/sim/big-check.c tests/sim/big-world.h tests/sim/sim-kit.h
 tests_unit_test_session_pool_SOURCES = tests/unit/test-session-pool.c tests/unit/dpif-sim-kit.h

@@ -111,6 +111,30 @@ void attrbuf_nest_end(struct attrbuf *b, struct nlattr *nest)
     nest->nla_len = len;
 }
 
+/* Puts what has been written since the buffer had START bytes into a nested attribute of TYPE. */
+void attrbuf_wrap(struct attrbuf *b, size_t start, uint16_t type)
+{
+    size_t len = attrbuf_len(b) - start;
+    struct nlattr *nest = (struct nlattr *) ((char *) mnl_nlmsg_get_payload(b->nlh) + start);
+
+    if (len + MNL_ATTR_HDRLEN > ATTR_LEN_MAX) {
+        b->overflow = true;
+    } else if (attrbuf_reserve(b, MNL_ATTR_HDRLEN)) {
+        memmove((char *) nest + MNL_ATTR_HDRLEN, nest, len);
+        nest->nla_type = type;
+        nest->nla_len = len + MNL_ATTR_HDRLEN;
+    }
+}
+
+/* Takes the attribute at START, which is the last, apart: what was nested in it stands in its place. */
+void attrbuf_unwrap(struct attrbuf *b, size_t start)
+{
+    char *nest = (char *) mnl_nlmsg_get_payload(b->nlh) + start;
+
+    memmove(nest, nest + MNL_ATTR_HDRLEN, attrbuf_len(b) - start - MNL_ATTR_HDRLEN);
+    b->nlh->nlmsg_len -= MNL_ATTR_HDRLEN;
+}
+
 /* Appends the LEN bytes of attributes at ATTRS. */
 void attrbuf_append(struct attrbuf *b, const void *attrs, size_t len)
 {

@@ -34,6 +34,10 @@ void attrbuf_put_u64(struct attrbuf *b, uint16_t type, uint64_t v);
 /* Opens a nested attribute; returns NULL on overflow.  The end takes what begin returned. */
 struct nlattr *attrbuf_nest_begin(struct attrbuf *b, uint16_t type);
 void attrbuf_nest_end(struct attrbuf *b, struct nlattr *nest);
+/* Puts what has been written since START, a length of then, into a nested attribute of TYPE; and takes the last, which lies at START, apart
+ * into what is in it. */
+void attrbuf_wrap(struct attrbuf *b, size_t start, uint16_t type);
+void attrbuf_unwrap(struct attrbuf *b, size_t start);
 /* Appends LEN bytes of attributes made elsewhere. */
 void attrbuf_append(struct attrbuf *b, const void *attrs, size_t len);
 

@@ -106,6 +106,7 @@ static struct flow random_flow(struct random *r, const struct xconfig *c)
     int n_tags = rnd(r, 3);
 
     random_bytes(r, &flow, sizeof flow);
+    flow.recirc_id = 0; /* Others are of what was frozen. */
     memset(flow.vlan, 0, sizeof flow.vlan);
     for (int i = 0; i < n_tags; i++) {
         flow.vlan[i] = kit_tag(one_in(r, 4) ? ETH_TYPE_QINQ : ETH_TYPE_VLAN, random_vid(r), rnd(r, 2) * rnd(r, 8));
