@@ -141,11 +141,23 @@ static void handshake_done(struct stream *s)
     }
 }
 
+/* With TLS 1.3 a client is done before the server has seen its certificate.  If that one is refused, what the client writes next
+ * fails, while the alert that says why is still to be read.  Returns OpenSSL's code for it, or 0. */
+static unsigned long parting_alert(SSL *ssl)
+{
+    char byte;
+
+    return SSL_peek(ssl, &byte, 1) > 0 ? 0 : ERR_peek_error();
+}
+
 static void failed(struct stream *s)
 {
     int error = EVUTIL_SOCKET_ERROR();
     /* What libevent keeps of a failed handshake says only that it was one; the reason is still in OpenSSL's queue. */
     unsigned long code = s->ssl ? ERR_peek_error() : 0;
+    if (s->ssl && !code && (error == EPIPE || error == ECONNRESET)) {
+        code = parting_alert(s->ssl);
+    }
     while (s->ssl && !code && (code = bufferevent_get_openssl_error(s->bev)) && !ERR_reason_error_string(code)) {
         code = 0;
     }
@@ -343,6 +355,23 @@ void stream_set_ops(struct stream *s, const struct stream_ops *ops, void *aux)
 {
     s->ops = ops;
     s->aux = aux;
+}
+
+struct bufferevent *stream_detach(struct stream *s)
+{
+    struct bufferevent *bev = s->bev;
+
+    bufferevent_setcb(bev, NULL, NULL, NULL, NULL);
+    evbuffer_remove_cb(bufferevent_get_output(bev), count_written, s);
+    enter(s);
+    s->dead = true;
+    s->state = CLOSED;
+    event_free(s->connect_event);
+    event_free(s->timer);
+    s->bev = NULL;
+    s->ssl = NULL;
+    leave(s);
+    return bev;
 }
 
 void stream_destroy(struct stream *s)

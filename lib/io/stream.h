@@ -15,6 +15,7 @@
 
 #include "lib/base/compiler.h"
 
+struct bufferevent;
 struct evbuffer;
 struct event_base;
 struct stream;
@@ -51,6 +52,8 @@ char *stream_accept(struct event_base *base, int fd, const char *name, const str
                     const struct stream_ops *ops, void *aux, struct stream **ret_stream) WARN_UNUSED_RESULT;
 /* Has the callbacks go to another owner. */
 void stream_set_ops(struct stream *s, const struct stream_ops *ops, void *aux);
+/* Gives the bufferevent of S, which is connected, to the caller, and destroys S.  It closes the socket when it is freed. */
+struct bufferevent *stream_detach(struct stream *s);
 /* Closes at once; what was not written is lost.  (The descriptor is closed by the event loop.)  Accepts NULL. */
 void stream_destroy(struct stream *s);
 

@@ -356,5 +356,8 @@ char *tls_error_text(struct ssl_st *ssl, unsigned long code)
         return xasprintf("the peer's certificate is refused: %s", X509_verify_cert_error_string(result));
     }
     const char *reason = code ? ERR_reason_error_string(code) : NULL;
+    if (reason && ERR_GET_REASON(code) >= SSL_AD_REASON_OFFSET) {
+        return xasprintf("TLS: the peer refuses the connection: %s", reason); /* An alert that it sent. */
+    }
     return reason ? xasprintf("TLS: %s", reason) : xstrdup("TLS: the connection was lost");
 }

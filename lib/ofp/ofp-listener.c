@@ -7,6 +7,7 @@
 
 #include "lib/ofp/ofp-listener.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <urcu/list.h>
 
@@ -66,9 +67,11 @@ static void on_message(struct ofp_conn *c UNUSED, const void *msg UNUSED, size_t
     log_err("%s: a connection was accepted and then left alone", ofp_conn_name(c));
 }
 
-static void on_closed(struct ofp_conn *c, int error UNUSED, const char *why, void *slot_ UNUSED)
+static void on_closed(struct ofp_conn *c, int error, const char *why, void *slot_ UNUSED)
 {
-    log_dbg("%s: closed before it was ready: %s", ofp_conn_name(c), why);
+    if (error && error != -EAGAIN) {
+        log_info_rl(10, "%s: a client could not be accepted: %s", ofp_conn_name(c), why);
+    }
     ofp_conn_destroy(c);
 }
 
@@ -126,6 +129,8 @@ void ofp_listener_destroy(struct ofp_listener *l)
     stream_listener_destroy(l->stream);
     free(l);
 }
+
+void ofp_listener_set_conn(struct ofp_listener *l, const struct ofp_conn_config *conn) { l->config.conn = *conn; }
 
 const char *ofp_listener_name(const struct ofp_listener *l) { return stream_listener_name(l->stream); }
 uint16_t ofp_listener_port(const struct ofp_listener *l) { return stream_listener_port(l->stream); }

@@ -35,6 +35,8 @@ char *ofp_listener_open(struct event_base *base, const char *name, const struct 
                         struct ofp_listener **ret_listener) WARN_UNUSED_RESULT;
 /* Closes the connections that are not ready too.  Accepts NULL. */
 void ofp_listener_destroy(struct ofp_listener *l);
+/* Other settings for the connections to come. */
+void ofp_listener_set_conn(struct ofp_listener *l, const struct ofp_conn_config *conn);
 
 const char *ofp_listener_name(const struct ofp_listener *l);
 uint16_t ofp_listener_port(const struct ofp_listener *l);        /* Of TCP, as bound; 0 for a unix socket. */
