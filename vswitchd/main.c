@@ -62,8 +62,9 @@ static void start_process(const struct options *o)
     if (o->mlockall && mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)) {
         log_err("mlockall failed: %s", strerror(errno));
     }
-    if (o->tls) {
-        log_info("--%s has no effect: the database is reached without TLS", o->tls);
+    if (o->tls_ignored) {
+        log_info("--%s has no effect: a chain of certificates goes into the file of --certificate, and OpenSSL's configuration decides "
+                 "about protocols and ciphers", o->tls_ignored);
     }
 }
 
@@ -114,7 +115,7 @@ int main(int argc, char *argv[])
     loop_init();
     shutdown_init();
     struct unixctl_server *control = open_control(&options);
-    vswitch_init(&vswitch, options.remote, options.enable_sim, daemon_complete);
+    vswitch_init(&vswitch, options.remote, &options.tls, options.enable_sim, daemon_complete);
 
     loop_run();
 

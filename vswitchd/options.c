@@ -1,7 +1,7 @@
 /* Command-line options: see ovs-vswitchd(8) for what each does.
  *
- * Init scripts of several distributions pass options that mean nothing here (--no-self-confinement, --syslog-method,
- * the PKI ones while the database is reached over a unix socket); they are accepted so that those scripts work. */
+ * Init scripts of several distributions pass options that mean nothing here (--no-self-confinement, --syslog-method); they
+ * are accepted so that those scripts work.  OpenSSL's own configuration decides which protocols and ciphers TLS may use. */
 #include <config.h>
 
 #include "vswitchd/options.h"
@@ -27,7 +27,8 @@ enum {
     OPT_UNIXCTL,
     OPT_LOG_FILE,
     OPT_ENABLE_SIM,
-    OPT_TLS,     /* Remembered. */
+    OPT_TLS_IGNORED, /* Said. */
+    OPT_BOOTSTRAP_CA_CERT,
     OPT_IGNORED, /* Accepted, without effect. */
 };
 
@@ -45,13 +46,13 @@ static const struct option long_options[] = {
     { "help", no_argument, NULL, 'h' },
     { "version", no_argument, NULL, 'V' },
     { "enable-sim", no_argument, NULL, OPT_ENABLE_SIM },
-    { "private-key", required_argument, NULL, OPT_TLS },
-    { "certificate", required_argument, NULL, OPT_TLS },
-    { "ca-cert", required_argument, NULL, OPT_TLS },
-    { "peer-ca-cert", required_argument, NULL, OPT_TLS },
-    { "bootstrap-ca-cert", required_argument, NULL, OPT_TLS },
-    { "ssl-protocols", required_argument, NULL, OPT_TLS },
-    { "ssl-ciphers", required_argument, NULL, OPT_TLS },
+    { "private-key", required_argument, NULL, 'p' },
+    { "certificate", required_argument, NULL, 'c' },
+    { "ca-cert", required_argument, NULL, 'C' },
+    { "peer-ca-cert", required_argument, NULL, OPT_TLS_IGNORED },
+    { "bootstrap-ca-cert", required_argument, NULL, OPT_BOOTSTRAP_CA_CERT },
+    { "ssl-protocols", required_argument, NULL, OPT_TLS_IGNORED },
+    { "ssl-ciphers", required_argument, NULL, OPT_TLS_IGNORED },
     { "no-self-confinement", no_argument, NULL, OPT_IGNORED },
     { "syslog-method", required_argument, NULL, OPT_IGNORED },
     { "syslog-target", required_argument, NULL, OPT_IGNORED },
@@ -73,8 +74,14 @@ static void print_help(void)
            "      (default: \"unix:%s/db.sock\").\n\n"
            "Active DATABASE connection methods:\n"
            "  tcp:HOST:PORT           PORT at remote HOST\n"
+           "  ssl:HOST:PORT           TLS PORT at remote HOST\n"
            "  unix:FILE               Unix domain socket named FILE\n\n",
            program_name, program_name, dir_run());
+    printf("PKI configuration (required to use TLS):\n"
+           "  -p, --private-key=FILE  file with private key\n"
+           "  -c, --certificate=FILE  file with certificate for private key\n"
+           "  -C, --ca-cert=FILE      file with peer CA certificate\n"
+           "  --bootstrap-ca-cert=FILE  file with peer CA certificate to read or create\n\n");
     printf("Daemon options:\n"
            "  --detach                run in background as daemon\n"
            "  --monitor               creates a process to monitor this daemon\n"
@@ -140,8 +147,19 @@ static void take(struct options *o, int c, int index)
     case OPT_ENABLE_SIM:
         o->enable_sim = true;
         break;
-    case OPT_TLS:
-        o->tls = long_options[index].name;
+    case OPT_TLS_IGNORED:
+        o->tls_ignored = long_options[index].name;
+        break;
+    case 'p':
+        o->tls.private_key = optarg;
+        break;
+    case 'c':
+        o->tls.certificate = optarg;
+        break;
+    case 'C':
+    case OPT_BOOTSTRAP_CA_CERT:
+        o->tls.ca_cert = optarg;
+        o->tls.bootstrap_ca_cert = c == OPT_BOOTSTRAP_CA_CERT;
         break;
     default: /* Characters and numbers mixed: not an enum of ours. */
         break;
@@ -157,11 +175,9 @@ static char *read_remote(int argc, char *argv[])
         return xasprintf("unix:%s/db.sock", dir_run());
     }
     const char *remote = argv[optind];
-    if (!strncmp(remote, "ssl:", 4)) {
-        fatal(0, "%s: TLS to the database is not supported yet; use unix:FILE or tcp:HOST:PORT", remote);
-    }
-    if ((strncmp(remote, "unix:", 5) && strncmp(remote, "tcp:", 4)) || !strchr(remote, ':')[1]) {
-        fatal(0, "%s: not a database to connect to; use unix:FILE or tcp:HOST:PORT", remote);
+    bool known = !strncmp(remote, "unix:", 5) || !strncmp(remote, "tcp:", 4) || !strncmp(remote, "ssl:", 4);
+    if (!known || !strchr(remote, ':')[1]) {
+        fatal(0, "%s: not a database to connect to; use unix:FILE, tcp:HOST:PORT or ssl:HOST:PORT", remote);
     }
     return xstrdup(remote);
 }
@@ -185,11 +201,6 @@ void options_parse(int argc, char *argv[], struct options *ret)
         case 'V':
             print_version();
             exit(EXIT_SUCCESS);
-        case 'p':
-        case 'c':
-        case 'C':
-            ret->tls = c == 'p' ? "private-key" : c == 'c' ? "certificate" : "ca-cert";
-            break;
         case '?':
             exit(EXIT_FAILURE); /* getopt_long() has said what is wrong. */
         default:

@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+#include "lib/io/tls.h"
+
 struct options {
     char *remote;           /* Of the database. */
     const char *unixctl;    /* NULL: default; "none": no control socket. */
@@ -12,7 +14,8 @@ struct options {
     const char *user;       /* NULL: stay who we are. */
     bool log_file;
     const char *log_file_name; /* NULL: default. */
-    const char *tls;        /* The first TLS option that was given, or NULL. */
+    struct tls_config tls;
+    const char *tls_ignored; /* A TLS option that has no effect and was given, or NULL. */
     bool enable_sim;        /* Hidden, for tests: datapath_type sim is accepted. */
 };
 

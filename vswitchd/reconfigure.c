@@ -232,7 +232,20 @@ static void affinity_cb(evutil_socket_t fd UNUSED, short what UNUSED, void *v_)
     }
 }
 
-void vswitch_init(struct vswitch *v, const char *remote, bool enable_sim, void (*ready)(void))
+/* Of the command line. */
+static void open_tls(struct vswitch *v, const struct tls_config *options)
+{
+    v->tls_options = *options;
+    v->tls = tls_create();
+    v->db_tls = tls_create();
+    char *error = tls_configure(v->db_tls, options);
+    if (error) {
+        log_err("TLS for the database: %s", error);
+        free(error);
+    }
+}
+
+void vswitch_init(struct vswitch *v, const char *remote, const struct tls_config *tls, bool enable_sim, void (*ready)(void))
 {
     struct ovsdb_callbacks cb = { database_changed, v };
     struct timeval second = { .tv_sec = 1 }, affinity = { .tv_usec = AFFINITY_MS * 1000 };
@@ -253,13 +266,16 @@ void vswitch_init(struct vswitch *v, const char *remote, bool enable_sim, void (
     v->affinity_event = event_new(loop_base(), -1, EV_PERSIST, affinity_cb, v);
     event_add(v->affinity_event, &affinity);
     events_open(v);
-    v->db = ovsdb_open(remote, "Open_vSwitch", "ovs_vswitchd", vswitch_tables, &cb);
+    open_tls(v, tls);
+    v->db = ovsdb_open(remote, v->db_tls, "Open_vSwitch", "ovs_vswitchd", vswitch_tables, &cb);
 }
 
 void vswitch_uninit(struct vswitch *v, bool cleanup)
 {
     release(v, cleanup);
     ovsdb_close(v->db);
+    tls_destroy(v->tls);
+    tls_destroy(v->db_tls);
     events_close(v);
     event_free(v->affinity_event);
     event_free(v->tick_event);

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "lib/base/types.h"
+#include "lib/io/tls.h"
 #include "lib/nl/link.h"
 #include "lib/rpc/ovsdb.h"
 #include "ofproto/engine.h"
@@ -128,6 +129,8 @@ enum {
 
 struct vswitch {
     struct ovsdb *db;
+    struct tls *tls, *db_tls;      /* Of controllers; of the database. */
+    struct tls_config tls_options; /* Of the command line: for both, unless the SSL table has others for the first. */
     bool enable_sim;
     const char *datapath_type; /* "system" or "sim", while there is an engine. */
     struct engine *engine;     /* NULL: no bridge, or it cannot be had. */
@@ -164,8 +167,9 @@ struct vswitch {
     void (*ready)(void);     /* Called once, when 'committed' becomes true. */
 };
 
-/* reconfigure.c.  REMOTE as of ovsdb_open(); READY is called once the first configuration is done and committed. */
-void vswitch_init(struct vswitch *v, const char *remote, bool enable_sim, void (*ready)(void));
+/* reconfigure.c.  REMOTE as of ovsdb_open(); TLS, of the command line, stays the caller's; READY is called once the first configuration is
+ * done and committed. */
+void vswitch_init(struct vswitch *v, const char *remote, const struct tls_config *tls, bool enable_sim, void (*ready)(void));
 /* Lets go of everything; CLEANUP: and deletes the datapath from the kernel. */
 void vswitch_uninit(struct vswitch *v, bool cleanup);
 /* Has main do WORK soon. */

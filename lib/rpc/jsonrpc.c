@@ -53,11 +53,12 @@ struct jsonrpc {
     struct scanner scanner;
     uint64_t received;
 
+    bool closes_fd; /* The bufferevent does not. */
     bool paused;
-    bool eof;    /* The peer will send no more. */
-    bool closed; /* 'closed' was called. */
-    bool dead;   /* Destroyed in a callback. */
-    int busy;    /* Callbacks that are running. */
+    bool eof;       /* The peer will send no more. */
+    bool closed;    /* 'closed' was called. */
+    bool dead;      /* Destroyed in a callback. */
+    int busy;       /* Callbacks that are running. */
 };
 
 static void enter(struct jsonrpc *rpc) { rpc->busy++; }
@@ -261,8 +262,8 @@ static void event_cb(struct bufferevent *bev, short what, void *rpc_)
     }
 }
 
-struct jsonrpc *jsonrpc_create(struct event_base *base, int fd, const char *name, const struct jsonrpc_ops *ops,
-                               const struct jsonrpc_limits *limits, void *aux)
+struct jsonrpc *jsonrpc_create_over(struct bufferevent *bev, const char *name, const struct jsonrpc_ops *ops,
+                                    const struct jsonrpc_limits *limits, void *aux)
 {
     /* A peer that goes away while we write must cost an error code, not the process. */
     struct sigaction old;
@@ -275,11 +276,9 @@ struct jsonrpc *jsonrpc_create(struct event_base *base, int fd, const char *name
     rpc->ops = ops;
     rpc->limits = limits;
     rpc->aux = aux;
-    rpc->bev = bufferevent_socket_new(base, fd, 0);
-    if (!rpc->bev) {
-        fatal(ENOMEM, "%s: cannot make a buffered stream", name);
-    }
+    rpc->bev = bev;
     bufferevent_setcb(rpc->bev, read_cb, write_cb, event_cb, rpc);
+    bufferevent_setwatermark(rpc->bev, EV_READ | EV_WRITE, 0, 0);
     bufferevent_set_max_single_read(rpc->bev, IO_AT_ONCE);
     bufferevent_set_max_single_write(rpc->bev, IO_AT_ONCE);
     if (limits->write_timeout) {
@@ -287,6 +286,18 @@ struct jsonrpc *jsonrpc_create(struct event_base *base, int fd, const char *name
         bufferevent_set_timeouts(rpc->bev, NULL, &timeout);
     }
     bufferevent_enable(rpc->bev, EV_READ | EV_WRITE);
+    return rpc;
+}
+
+struct jsonrpc *jsonrpc_create(struct event_base *base, int fd, const char *name, const struct jsonrpc_ops *ops,
+                               const struct jsonrpc_limits *limits, void *aux)
+{
+    struct bufferevent *bev = bufferevent_socket_new(base, fd, 0);
+    if (!bev) {
+        fatal(ENOMEM, "%s: cannot make a buffered stream", name);
+    }
+    struct jsonrpc *rpc = jsonrpc_create_over(bev, name, ops, limits, aux);
+    rpc->closes_fd = true;
     return rpc;
 }
 
@@ -300,7 +311,9 @@ void jsonrpc_destroy(struct jsonrpc *rpc)
         bufferevent_disable(rpc->bev, EV_READ | EV_WRITE);
         bufferevent_free(rpc->bev);
         rpc->bev = NULL;
-        close(fd);
+        if (rpc->closes_fd) {
+            close(fd);
+        }
         leave(rpc);
     }
 }

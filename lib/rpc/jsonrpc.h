@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct bufferevent;
 struct event_base;
 struct jsonrpc;
 
@@ -30,6 +31,9 @@ struct jsonrpc_limits {
  * until jsonrpc_destroy(). */
 struct jsonrpc *jsonrpc_create(struct event_base *base, int fd, const char *name, const struct jsonrpc_ops *ops,
                                const struct jsonrpc_limits *limits, void *aux);
+/* The same over BEV, which is connected, may be TLS's, and closes its socket when it is freed. */
+struct jsonrpc *jsonrpc_create_over(struct bufferevent *bev, const char *name, const struct jsonrpc_ops *ops,
+                                    const struct jsonrpc_limits *limits, void *aux);
 /* Closes at once; what was not written is lost.  May be called from the callbacks.  Accepts NULL. */
 void jsonrpc_destroy(struct jsonrpc *rpc);
 

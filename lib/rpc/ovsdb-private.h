@@ -18,6 +18,7 @@
 
 struct event;
 struct jsonrpc;
+struct stream;
 
 /* What the server's schema says of a column that we know. */
 enum column_kind { COLUMN_ABSENT, COLUMN_SET, COLUMN_MAP };
@@ -42,7 +43,7 @@ struct ovsdb_table {
 
 enum session_state {
     SESSION_WAITING,    /* For the backoff timer. */
-    SESSION_CONNECTING, /* TCP only. */
+    SESSION_CONNECTING, /* TCP and TLS only. */
     SESSION_SCHEMA,     /* get_schema is on its way. */
     SESSION_MONITOR,    /* So are lock and monitor. */
     SESSION_ALIVE
@@ -54,6 +55,7 @@ struct ovsdb {
     char **remotes;
     size_t n_remotes;
     size_t remote; /* The one that is in use, or is to be tried next. */
+    struct tls *tls;
     char *database;
     char *lock; /* May be NULL. */
     struct ovsdb_callbacks cb;
@@ -61,7 +63,8 @@ struct ovsdb {
     /* Session. */
     enum session_state state;
     struct jsonrpc *rpc;
-    int connecting_fd; /* -1: none. */
+    int connecting_fd;                /* -1: none. */
+    struct stream *connecting_stream; /* TLS. */
     struct event *connect_event;
     struct event *retry_event;
     struct event *probe_event;  /* Every PROBE_SEC while connected. */

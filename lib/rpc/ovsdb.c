@@ -24,6 +24,7 @@
 #include "lib/base/log.h"
 #include "lib/base/util.h"
 #include "lib/io/loop.h"
+#include "lib/io/stream.h"
 #include "lib/rpc/jsonrpc.h"
 #include "lib/rpc/ovsdb-private.h"
 #include "lib/rpc/rpc-socket.h"
@@ -81,6 +82,8 @@ static void session_end(struct ovsdb *db)
         close(db->connecting_fd);
         db->connecting_fd = -1;
     }
+    stream_destroy(db->connecting_stream);
+    db->connecting_stream = NULL;
     event_del(db->probe_event);
     event_del(db->retry_event);
     db->schema_id = db->lock_id = db->monitor_id = 0;
@@ -299,11 +302,12 @@ static void probe_cb(evutil_socket_t fd, short what, void *db_)
 
 /* Beginning a session. */
 
-static void session_begin(struct ovsdb *db, int fd)
+/* Takes over RPC. */
+static void session_begin(struct ovsdb *db, struct jsonrpc *rpc)
 {
     struct timeval period = { .tv_sec = PROBE_SEC };
     log_info("%s: connected", remote_name(db));
-    db->rpc = jsonrpc_create(loop_base(), fd, remote_name(db), &session_ops, &session_limits, db);
+    db->rpc = rpc;
     db->probe_received = 0;
     db->n_missed = 0;
     event_add(db->probe_event, &period);
@@ -311,14 +315,18 @@ static void session_begin(struct ovsdb *db, int fd)
     db->schema_id = ovsdb_request(db, "get_schema", json_pack("[s]", db->database));
 }
 
+static void session_begin_fd(struct ovsdb *db, int fd)
+{
+    session_begin(db, jsonrpc_create(loop_base(), fd, remote_name(db), &session_ops, &session_limits, db));
+}
+
 /* Attempts after the first round that failed are not logged: the database may take hours to appear. */
-static void connect_failed(struct ovsdb *db, int error)
+static void connect_failed(struct ovsdb *db, const char *why)
 {
     if (db->attempt < db->n_remotes) {
-        log_info("%s: connection attempt failed (%s), will try again until it is there", remote_name(db),
-                 strerror(-error));
+        log_info("%s: connection attempt failed (%s), will try again until it is there", remote_name(db), why);
     } else {
-        log_dbg("%s: connection attempt failed (%s)", remote_name(db), strerror(-error));
+        log_dbg("%s: connection attempt failed (%s)", remote_name(db), why);
     }
     session_retry(db);
 }
@@ -328,11 +336,51 @@ static void connect_cb(evutil_socket_t fd, short what, void *db_)
     struct ovsdb *db = db_;
     int error = what & EV_TIMEOUT ? -ETIMEDOUT : rpc_socket_error(fd);
     if (error) {
-        connect_failed(db, error);
+        connect_failed(db, strerror(-error));
         return;
     }
     db->connecting_fd = -1;
-    session_begin(db, fd);
+    session_begin_fd(db, fd);
+}
+
+/* TLS. */
+
+static void stream_connected_cb(struct stream *s, void *db_)
+{
+    struct ovsdb *db = db_;
+    db->connecting_stream = NULL;
+    session_begin(db, jsonrpc_create_over(stream_detach(s), remote_name(db), &session_ops, &session_limits, db));
+}
+
+static void stream_closed_cb(struct stream *s UNUSED, int error UNUSED, const char *why, void *db)
+{
+    connect_failed(db, why);
+}
+
+/* Cannot come: when it is connected it is detached. */
+static void stream_ignore(struct stream *s, void *db UNUSED) { log_err("%s: bytes before it is connected", stream_name(s)); }
+
+static const struct stream_ops connecting_ops = {
+    .connected = stream_connected_cb,
+    .readable = stream_ignore,
+    .drained = stream_ignore,
+    .eof = stream_ignore,
+    .closed = stream_closed_cb,
+};
+
+static void connect_tls(struct ovsdb *db)
+{
+    const struct stream_options options = { .tls = db->tls, .connect_msec = CONNECT_TIMEOUT * 1000, .dscp = -1 };
+    char *target = rpc_socket_with_port(remote_name(db));
+    char *why = stream_open(loop_base(), target, &options, &connecting_ops, db, &db->connecting_stream);
+
+    if (why) {
+        connect_failed(db, why);
+    } else {
+        db->state = SESSION_CONNECTING;
+    }
+    free(why);
+    free(target);
 }
 
 static void connect_now(struct ovsdb *db)
@@ -345,11 +393,15 @@ static void connect_now(struct ovsdb *db)
     if (db->attempt < db->n_remotes) {
         log_info("%s: connecting...", remote_name(db));
     }
+    if (rpc_socket_is_tls(remote_name(db))) {
+        connect_tls(db);
+        return;
+    }
     int error = rpc_socket_connect(remote_name(db), &fd, &pending);
     if (error) {
-        connect_failed(db, error);
+        connect_failed(db, strerror(-error));
     } else if (!pending) {
-        session_begin(db, fd);
+        session_begin_fd(db, fd);
     } else {
         struct timeval timeout = { .tv_sec = CONNECT_TIMEOUT };
         db->state = SESSION_CONNECTING;
@@ -372,7 +424,7 @@ static void parse_remotes(struct ovsdb *db, const char *remotes)
             db->remotes = xrealloc(db->remotes, (db->n_remotes + 1) * sizeof *db->remotes);
             db->remotes[db->n_remotes++] = xstrdup(s);
         } else {
-            log_warn("\"%s\" is not a database that can be connected to: write unix:PATH or tcp:IP:PORT", s);
+            log_warn("\"%s\" is not a database that can be connected to: write unix:PATH, tcp:IP:PORT or ssl:IP:PORT", s);
         }
     }
     free(copy);
@@ -381,10 +433,11 @@ static void parse_remotes(struct ovsdb *db, const char *remotes)
     }
 }
 
-struct ovsdb *ovsdb_open(const char *remote, const char *database, const char *lock,
+struct ovsdb *ovsdb_open(const char *remote, struct tls *tls, const char *database, const char *lock,
                          const struct ovsdb_table_spec *tables, const struct ovsdb_callbacks *cb)
 {
     struct ovsdb *db = xzalloc(sizeof *db);
+    db->tls = tls;
     db->database = xstrdup(database);
     db->lock = lock ? xstrdup(lock) : NULL;
     db->cb = *cb;

@@ -14,6 +14,7 @@
 
 struct ovsdb;
 struct ovsdb_txn;
+struct tls;
 
 #define UUID_LEN 36 /* Characters of a UUID in text. */
 
@@ -45,10 +46,10 @@ struct ovsdb_callbacks {
     void *aux;
 };
 
-/* REMOTE: "unix:PATH" or "tcp:IP:PORT", or several with commas between them.  LOCK: name of the lock to take (NULL:
- * none).  TABLES ends with a NULL name and stays the caller's, unchanged, as long as the client lives.  Never fails:
- * what is wrong is logged and tried again. */
-struct ovsdb *ovsdb_open(const char *remote, const char *database, const char *lock,
+/* REMOTE: "unix:PATH", "tcp:IP:PORT" or "ssl:IP:PORT", or several with commas between them.  TLS (may be NULL), for the
+ * last, outlives the client.  LOCK: name of the lock to take (NULL: none).  TABLES ends with a NULL name and stays the
+ * caller's, unchanged, as long as the client lives.  Never fails: what is wrong is logged and tried again. */
+struct ovsdb *ovsdb_open(const char *remote, struct tls *tls, const char *database, const char *lock,
                          const struct ovsdb_table_spec *tables, const struct ovsdb_callbacks *cb);
 void ovsdb_close(struct ovsdb *db);
 void ovsdb_reconnect(struct ovsdb *db);

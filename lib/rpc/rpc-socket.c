@@ -64,7 +64,7 @@ static int tcp_connect(const char *address, int *ret_fd, bool *ret_pending)
 
 int rpc_socket_connect(const char *remote, int *ret_fd, bool *ret_pending)
 {
-    if (!rpc_socket_remote_valid(remote)) {
+    if (!rpc_socket_remote_valid(remote) || rpc_socket_is_tls(remote)) {
         return -EINVAL;
     }
     if (!strncmp(remote, "tcp:", 4)) {
@@ -86,6 +86,21 @@ int rpc_socket_error(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) ? -errno : -error;
 }
 
+bool rpc_socket_is_tls(const char *remote) { return !strncmp(remote, "ssl:", 4); }
+
+char *rpc_socket_with_port(const char *remote)
+{
+    struct sockaddr_storage ss = { .ss_family = AF_UNSPEC };
+    int len = sizeof ss;
+
+    if (evutil_parse_sockaddr_port(remote + 4, (struct sockaddr *) &ss, &len)) {
+        return xstrdup(remote);
+    }
+    in_port_t port =
+        ss.ss_family == AF_INET6 ? ((struct sockaddr_in6 *) &ss)->sin6_port : ((struct sockaddr_in *) &ss)->sin_port;
+    return port ? xstrdup(remote) : xasprintf("%s:%d", remote, TCP_DEFAULT_PORT);
+}
+
 bool rpc_socket_remote_valid(const char *remote)
 {
     if (!strncmp(remote, "unix:", 5)) {
@@ -93,5 +108,5 @@ bool rpc_socket_remote_valid(const char *remote)
     }
     struct sockaddr_storage ss;
     socklen_t len;
-    return !strncmp(remote, "tcp:", 4) && !tcp_address(remote + 4, &ss, &len);
+    return (!strncmp(remote, "tcp:", 4) || rpc_socket_is_tls(remote)) && !tcp_address(remote + 4, &ss, &len);
 }

@@ -1,4 +1,4 @@
-/* Connections to the database: unix sockets and TCP. */
+/* Connections to the database: unix sockets and TCP; and the names of those over TLS, which lib/io/stream.h makes. */
 #ifndef RPC_SOCKET_H
 #define RPC_SOCKET_H 1
 
@@ -12,7 +12,10 @@ int rpc_socket_connect(const char *remote, int *ret_fd, bool *ret_pending);
 /* The error that a pending connection ended with: 0 or -errno. */
 int rpc_socket_error(int fd);
 
-/* Whether REMOTE has a form that rpc_socket_connect() knows. */
+/* Whether REMOTE has a form that rpc_socket_connect() knows, or is "ssl:IP[:PORT]". */
 bool rpc_socket_remote_valid(const char *remote);
+bool rpc_socket_is_tls(const char *remote);
+/* REMOTE, "ssl:IP[:PORT]", with the database's port if it has none.  To be freed. */
+char *rpc_socket_with_port(const char *remote);
 
 #endif

@@ -192,7 +192,7 @@ static int end_server(void **state)
 
 static struct ovsdb *open_alive(void)
 {
-    struct ovsdb *db = ovsdb_open(remote, "Open_vSwitch", LOCK, tables, &callbacks);
+    struct ovsdb *db = ovsdb_open(remote, NULL, "Open_vSwitch", LOCK, tables, &callbacks);
     assert_false(ovsdb_is_alive(db));
     AWAIT(ovsdb_is_alive(db) && n_changed);
     return db;
@@ -367,7 +367,7 @@ static void test_the_lock_is_waited_for(void **state)
     struct ovsdb *first = open_alive();
     unsigned int changed = 0;
     struct ovsdb_callbacks cb = { .changed = on_changed, .aux = &changed };
-    struct ovsdb *second = ovsdb_open(remote, "Open_vSwitch", LOCK, tables, &cb);
+    struct ovsdb *second = ovsdb_open(remote, NULL, "Open_vSwitch", LOCK, tables, &cb);
     struct outcome o = { 0 };
     AWAIT(changed);
     assert_true(ovsdb_is_alive(second));
@@ -457,7 +457,7 @@ static void test_a_restarted_server_is_found_again(void **state)
 static void test_an_absent_server_is_waited_for(void **state)
 {
     stop_server(SIGTERM);
-    struct ovsdb *db = ovsdb_open(remote, "Open_vSwitch", LOCK, tables, &callbacks);
+    struct ovsdb *db = ovsdb_open(remote, NULL, "Open_vSwitch", LOCK, tables, &callbacks);
     settle();
     assert_int_equal(n_changed, 0);
     assert_null(ovsdb_first(db, "Bridge"));
@@ -476,18 +476,18 @@ static void test_an_absent_server_is_waited_for(void **state)
 static void test_several_remotes_are_tried_in_turn_and_tcp_is_one(void **state)
 {
     char *remotes = xasprintf("ssl:1.2.3.4:5,unix:/nonexistent/sock,tcp:127.0.0.1:%d", tcp_port);
-    struct ovsdb *db = ovsdb_open(remotes, "Open_vSwitch", LOCK, tables, &callbacks);
+    struct ovsdb *db = ovsdb_open(remotes, NULL, "Open_vSwitch", LOCK, tables, &callbacks);
     free(remotes);
     uint64_t start = clock_msec();
     AWAIT(n_changed);
     assert_true(clock_msec() - start < 900); /* No pause but after a whole round. */
     ovsdb_close(db);
 
-    db = ovsdb_open("nonsense", "Open_vSwitch", LOCK, tables, &callbacks);
+    db = ovsdb_open("nonsense", NULL, "Open_vSwitch", LOCK, tables, &callbacks);
     settle();
     assert_false(ovsdb_is_alive(db));
     ovsdb_close(db);
-    db = ovsdb_open(remote, "No_Such_Database", LOCK, tables, &callbacks);
+    db = ovsdb_open(remote, NULL, "No_Such_Database", LOCK, tables, &callbacks);
     settle();
     assert_false(ovsdb_is_alive(db));
     ovsdb_close(db);
@@ -505,7 +505,7 @@ static void test_closing_at_any_moment(void **state)
     struct outcome o = { 0 };
     struct ovsdb *db;
     struct ovsdb_callbacks cb = { .changed = close_it, .aux = &db };
-    db = ovsdb_open(remote, "Open_vSwitch", LOCK, tables, &cb);
+    db = ovsdb_open(remote, NULL, "Open_vSwitch", LOCK, tables, &cb);
     AWAIT(!db);
 
     db = open_alive();
@@ -515,7 +515,7 @@ static void test_closing_at_any_moment(void **state)
     assert_int_equal(o.n, 2);
     assert_int_equal(o.error, -EAGAIN);
     for (int turns = 0; turns < 20; turns++) {
-        db = ovsdb_open(remote, "Open_vSwitch", LOCK, tables, &callbacks);
+        db = ovsdb_open(remote, NULL, "Open_vSwitch", LOCK, tables, &callbacks);
         for (int i = 0; i < turns; i++) {
             event_base_loop(loop_base(), EVLOOP_NONBLOCK);
         }
@@ -594,7 +594,7 @@ static void expect_given_up(const char *const *replies)
     struct fake f;
     char *fake_remote;
     fake_start(&f, replies, &fake_remote);
-    struct ovsdb *db = ovsdb_open(fake_remote, "Open_vSwitch", LOCK, tables, &callbacks);
+    struct ovsdb *db = ovsdb_open(fake_remote, NULL, "Open_vSwitch", LOCK, tables, &callbacks);
     AWAIT(thread_ended(&f));
     settle();
     assert_false(ovsdb_is_alive(db));
@@ -647,7 +647,7 @@ static void test_values_of_wrong_types_read_as_defaults(void **state)
     char *fake_remote;
     n_changed = 0;
     fake_start(&f, replies, &fake_remote);
-    struct ovsdb *db = ovsdb_open(fake_remote, "Open_vSwitch", LOCK, tables, &callbacks);
+    struct ovsdb *db = ovsdb_open(fake_remote, NULL, "Open_vSwitch", LOCK, tables, &callbacks);
     AWAIT(n_changed);
     const struct ovsdb_row *r = ovs_row(db);
     assert_int_equal(ovsdb_int(r, "next_cfg", 3), 3);
@@ -676,7 +676,7 @@ static void test_odd_answers_to_a_transaction_are_failures(void **state)
         char *fake_remote;
         n_changed = 0;
         fake_start(&f, replies, &fake_remote);
-        struct ovsdb *db = ovsdb_open(fake_remote, "Open_vSwitch", LOCK, tables, &callbacks);
+        struct ovsdb *db = ovsdb_open(fake_remote, NULL, "Open_vSwitch", LOCK, tables, &callbacks);
         AWAIT(n_changed);
         assert_true(write_column(db, ovs_row(db), "cur_cfg", json_integer(1), &o));
         AWAIT(o.n);
@@ -695,7 +695,7 @@ static void test_a_silent_server_is_given_up(void **state)
     char *fake_remote;
     n_changed = 0;
     fake_start(&f, replies, &fake_remote);
-    struct ovsdb *db = ovsdb_open(fake_remote, "Open_vSwitch", LOCK, tables, &callbacks);
+    struct ovsdb *db = ovsdb_open(fake_remote, NULL, "Open_vSwitch", LOCK, tables, &callbacks);
     AWAIT(n_changed);
     uint64_t start = clock_msec();
     for (int i = 0; i < 2 && ovsdb_is_alive(db); i++) {
