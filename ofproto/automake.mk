@@ -23,6 +23,7 @@ lib_libsluice_a_SOURCES += \
 	ofproto/ofproto.c ofproto/ofproto.h ofproto/ofproto-private.h ofproto/ofconn.c \
 	ofproto/ofproto-session.c ofproto/ofproto-port.c ofproto/ofproto-table.c ofproto/ofproto-flow.c \
 	ofproto/ofproto-flow-stats.c ofproto/ofproto-bundle.c ofproto/ofproto-none.c
+lib_libsluice_a_SOURCES += ofproto/controller.c ofproto/controller.h ofproto/controller-private.h ofproto/fail-mode.c ofproto/snoop.c
 lib_libsluice_a_SOURCES += ofproto/odp-numbers.c ofproto/odp-numbers.h
 lib_libsluice_a_SOURCES += \
 	ofproto/classifier.c ofproto/classifier.h ofproto/classifier-private.h \

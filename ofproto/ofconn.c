@@ -5,9 +5,12 @@
 
 #include "lib/base/log.h"
 #include "lib/base/util.h"
+#include "ofproto/controller-private.h"
 #include "ofproto/ofproto-private.h"
 
 LOG_MODULE(ofconn);
+
+#define DEFAULT_MISS_SEND_LEN 128 /* Bytes of a packet, OpenFlow 1.3, 7.2.8. */
 
 /* What a client that has not said otherwise is told, as OpenFlow 1.3 (6.3.4) and ovs-vswitchd(8) have it: changes of ports, and as
  * master or equal of all. */
@@ -116,24 +119,24 @@ static enum ofp_error serve(struct ofconn *c, const void *data, size_t len)
     return h->handler(c, &msg);
 }
 
-static void message_cb(struct ofp_conn *conn UNUSED, const void *data, size_t len, void *c_)
+void ofconn_message(struct ofconn *c, const void *msg, size_t len)
 {
-    struct ofconn *c = c_;
-    enum ofp_error error = serve(c, data, len);
+    enum ofp_error error = serve(c, msg, len);
 
     if (error) {
-        ofconn_error(c, error, data, len);
+        ofconn_error(c, error, msg, len);
     }
 }
 
-static void room_cb(struct ofp_conn *conn UNUSED, void *c_)
+void ofconn_room(struct ofconn *c)
 {
-    struct ofconn *c = c_;
-
     if (c->dump) {
         flow_dump_go_on(c);
     }
 }
+
+static void message_cb(struct ofp_conn *conn UNUSED, const void *msg, size_t len, void *c) { ofconn_message(c, msg, len); }
+static void room_cb(struct ofp_conn *conn UNUSED, void *c) { ofconn_room(c); }
 
 static void closed_cb(struct ofp_conn *conn, int error, const char *why, void *c_)
 {
@@ -147,23 +150,35 @@ static void closed_cb(struct ofp_conn *conn, int error, const char *why, void *c
 
 static const struct ofp_conn_ops conn_ops = { .message = message_cb, .room = room_cb, .closed = closed_cb };
 
-void ofconn_accept(struct ofproto *o, struct ofp_conn *conn)
+struct ofconn *ofconn_create(struct ofproto *o, struct ofp_conn *conn, struct controller *controller)
 {
     struct ofconn *c = xzalloc(sizeof *c);
 
     c->ofproto = o;
     c->conn = conn;
+    c->controller = controller;
+    c->primary = controller && !controller->config.service;
     c->version = ofp_conn_version(conn);
     c->role = OFP_ROLE_EQUAL;
-    c->async = default_async;
-    /* Who connects by the management socket is asked, and told nothing that it did not ask for. */
-    c->config.miss_send_len = 0;
+    if (!controller || controller->config.async) {
+        c->async = default_async;
+    }
+    /* Who connects to ask is told nothing that it did not ask for. */
+    c->config.miss_send_len = c->primary ? DEFAULT_MISS_SEND_LEN : 0;
     c->next = o->conns;
     c->prev_next = &o->conns;
     if (c->next) {
         c->next->prev_next = &c->next;
     }
     o->conns = c;
+    return c;
+}
+
+void ofconn_accept(struct ofproto *o, struct ofp_conn *conn, struct controller *controller)
+{
+    struct ofconn *c = ofconn_create(o, conn, controller);
+
+    c->owns_conn = true;
     ofp_conn_set_ops(conn, &conn_ops, c);
 }
 
@@ -175,7 +190,12 @@ void ofconn_destroy(struct ofconn *c)
     }
     flow_dump_destroy(c->dump);
     ofbundle_destroy_all(c);
-    ofp_conn_destroy(c->conn);
+    if (c->owns_conn) {
+        ofp_conn_destroy(c->conn);
+    }
+    if (c->controller) {
+        controller_conn_gone(c->controller);
+    }
     free(c);
 }
 
@@ -186,7 +206,7 @@ void ofconn_notify(struct ofproto *o, enum ofp_async_kind kind, unsigned int rea
         const uint32_t *wanted = c->role == OFP_ROLE_SLAVE ? c->async.slave : c->async.master;
         struct buf b = BUF_INITIALIZER;
         /* As the field has it: who only asks, and has not said how much of a packet it wants to see, is told nothing. */
-        if (c->config.miss_send_len && wanted[kind] >> reason & 1 && !ofp_conn_is_full(c->conn)) {
+        if ((c->primary || c->config.miss_send_len) && wanted[kind] >> reason & 1 && !ofp_conn_is_full(c->conn)) {
             put(c, &b, what);
             if (b.len) {
                 ofp_conn_send(c->conn, b.data, b.len, OFP_CONN_ASYNC); /* Dropped and counted if it does not read. */

@@ -14,7 +14,9 @@
 #include "ofproto/ofproto.h"
 #include "ofproto/tables.h"
 
+struct controller;
 struct ofconn;
+struct snooper;
 
 struct ofproto {
     char *name;
@@ -23,11 +25,20 @@ struct ofproto {
     void *aux;
     uint64_t datapath_id;
     struct tables *tables;
-    bool normal, normal_known;
+    /* fail-mode.c. */
+    bool secure, mode_known;
+    bool had_primary;
+    bool fallback;          /* The hidden rule is in table 0. */
+    uint64_t fallback_said; /* ms: when the log was told last that it is still so. */
     struct ofp_port *ports; /* Sorted by number. */
     size_t n_ports;
-    struct ofp_listener *management;
+    struct ofp_listener *management, *snoop;
     bool wants_listen;
+    uint32_t versions;                                    /* That may be spoken. */
+    struct tls *tls;                                      /* For controllers; borrowed, may be NULL. */
+    struct controller **controllers;                      /* In the order of the configuration. */
+    size_t n_controllers;
+    struct snooper *snoopers;                             /* List. */
     size_t bundle_bytes; /* Of all bundles that its clients have opened. */
     struct ofconn *conns; /* List. */
     bool have_generation;
@@ -39,6 +50,9 @@ struct ofconn {
     struct ofproto *ofproto;
     struct ofconn *next, **prev_next;
     struct ofp_conn *conn;
+    struct controller *controller; /* As which it is connected; NULL: at the management socket. */
+    bool owns_conn;
+    bool primary;                  /* It is told of what happens without having asked. */
     enum ofp_version version;
     enum ofp_role role;
     struct ofp_async async;
@@ -52,7 +66,12 @@ struct ofconn {
 };
 
 /* ofconn.c */
-void ofconn_accept(struct ofproto *o, struct ofp_conn *conn);
+/* A client by CONN, which stays the caller's: he hands over what comes. */
+struct ofconn *ofconn_create(struct ofproto *o, struct ofp_conn *conn, struct controller *controller);
+void ofconn_message(struct ofconn *c, const void *msg, size_t len);
+void ofconn_room(struct ofconn *c);
+/* The same, and CONN is the ofconn's. */
+void ofconn_accept(struct ofproto *o, struct ofp_conn *conn, struct controller *controller);
 void ofconn_destroy(struct ofconn *c);
 /* Sends and frees what is in B: answers. */
 void ofconn_reply(struct ofconn *c, struct buf *b);
@@ -61,6 +80,9 @@ void ofconn_error(struct ofconn *c, enum ofp_error error, const void *request, s
 /* To all who want to hear of KIND for REASON (a bit number): PUT appends the message for one of them. */
 void ofconn_notify(struct ofproto *o, enum ofp_async_kind kind, unsigned int reason,
                    void (*put)(struct ofconn *c, struct buf *b, const void *what), const void *what);
+
+/* controller.c: a connection of C is no more in the list. */
+void controller_conn_gone(struct controller *c);
 
 /* Requests.  Each carries MSG out and answers; or returns what is wrong, and nothing has changed. */
 typedef enum ofp_error ofproto_handler(struct ofconn *c, const struct ofp_msg *msg);

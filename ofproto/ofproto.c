@@ -9,6 +9,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/util.h"
+#include "ofproto/controller-private.h"
 #include "ofproto/ofproto-private.h"
 
 LOG_MODULE(ofproto);
@@ -22,6 +23,7 @@ struct ofproto *ofproto_create(struct event_base *base, const char *name, const 
     o->ops = ops;
     o->aux = aux;
     o->tables = tables_create();
+    o->versions = OFPROTO_VERSIONS;
     return o;
 }
 
@@ -30,10 +32,12 @@ void ofproto_destroy(struct ofproto *o)
     if (!o) {
         return;
     }
+    controllers_destroy(o);
     while (o->conns) {
         ofconn_destroy(o->conns);
     }
     ofp_listener_destroy(o->management);
+    ofp_listener_destroy(o->snoop);
     tables_unref(o->tables);
     free(o->ports);
     free(o->name);
@@ -64,67 +68,33 @@ void ofproto_set_ports(struct ofproto *o, const struct ofp_port *ports, size_t n
     free(old);
 }
 
-/* The rule that a bridge begins with if nobody programs it. */
-static void add_normal(struct tables_txn *x, uint64_t now)
-{
-    struct buf acts = BUF_INITIALIZER;
-    struct ofp_act_output *output = ofp_act_put(&acts, OFP_ACT_OUTPUT, sizeof *output);
-
-    output->port = (ofp_port_t) { OFPP_NORMAL_N };
-    struct flow_mod *fm = xzalloc(sizeof *fm);
-    fm->command = FLOW_ADD;
-    fm->spec.acts = (const struct ofp_act *) acts.data;
-    fm->spec.acts_len = acts.len;
-    if (flow_mod_apply(x, fm, now)) {
-        log_err("the rule for NORMAL could not be added");
-    }
-    free(fm);
-    buf_uninit(&acts);
-}
-
-void ofproto_set_normal(struct ofproto *o, bool normal)
-{
-    const struct rule_filter everything = { .table_id = TABLE_ALL, .out_port = OFPP_NONE, .out_group = OFPG_ANY };
-    struct tables_txn x;
-    size_t n;
-
-    if (o->normal_known && o->normal == normal) {
-        return;
-    }
-    o->normal_known = true;
-    o->normal = normal;
-    struct rule **rules = rule_filter_collect(o->tables, &everything, tables_version(o->tables), &n);
-    tables_begin(o->tables, &x);
-    for (size_t i = 0; i < n; i++) {
-        tables_remove(&x, rules[i]);
-    }
-    free(rules);
-    if (normal) {
-        add_normal(&x, clock_msec());
-    }
-    tables_commit(&x);
-    ofproto_committed(o, &x, OFPRR_DELETE);
-}
-
 /* ---- Who connects. ---- */
 
-static void accepted_cb(struct ofp_listener *l UNUSED, struct ofp_conn *conn, void *o) { ofconn_accept(o, conn); }
+static void accepted_cb(struct ofp_listener *l UNUSED, struct ofp_conn *conn, void *o) { ofconn_accept(o, conn, NULL); }
+static void snoop_cb(struct ofp_listener *l UNUSED, struct ofp_conn *conn, void *o) { snoop_accept(o, conn); }
+
+static void listen_at(struct ofproto *o, const char *suffix, uint32_t versions, ofp_listener_accepted_cb *accepted, struct ofp_listener **l)
+{
+    if (*l) {
+        return;
+    }
+    /* ovs-ofctl comes and goes; more of them wait until one has gone. */
+    const struct ofp_listener_config config = { .max_conns = 16, .stream = { .dscp = -1 }, .conn = { .versions = versions } };
+    char *target = xasprintf("punix:%s.%s", o->name, suffix);
+    char *error = ofp_listener_open(o->base, target, &config, accepted, o, l);
+    if (error) {
+        log_err_rl(6, "bridge %s: no socket %s.%s: %s", o->name, o->name, suffix, error);
+        free(error);
+    }
+    free(target);
+}
 
 void ofproto_listen(struct ofproto *o)
 {
     o->wants_listen = true;
-    if (o->management) {
-        return;
-    }
-    /* ovs-ofctl comes and goes; more of them wait until one has gone. */
-    const struct ofp_listener_config config = { .max_conns = 16, .stream = { .dscp = -1 }, .conn = { .versions = OFPROTO_VERSIONS } };
-    char *target = xasprintf("punix:%s.mgmt", o->name);
-    char *error = ofp_listener_open(o->base, target, &config, accepted_cb, o, &o->management);
-    if (error) {
-        log_err_rl(6, "bridge %s: no management socket: %s", o->name, error);
-        free(error);
-    }
-    free(target);
+    listen_at(o, "mgmt", o->versions, accepted_cb, &o->management);
+    /* Who only looks on is sent what others have agreed to speak. */
+    listen_at(o, "snoop", OFPROTO_VERSIONS, snoop_cb, &o->snoop);
 }
 
 /* ---- Rules whose time is over. ---- */
@@ -172,9 +142,11 @@ void ofproto_tick(struct ofproto *o)
 {
     uint64_t now = clock_msec();
 
-    if (o->wants_listen && !o->management) {
-        ofproto_listen(o); /* The process before us may have had it still. */
+    if (o->wants_listen) {
+        ofproto_listen(o); /* The process before us may have had them still. */
     }
+    controllers_tick(o);
+    fail_mode_tick(o);
     expire(o, true, now);
     expire(o, false, now);
 }

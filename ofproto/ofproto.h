@@ -21,6 +21,8 @@ struct ofproto_ops {
     void (*changed)(void *aux);
     /* What has passed port PORT_NO; fields that are unknown are all ones.  Returns false if there is none. */
     bool (*port_stats)(ofp_port_t port_no, struct ofp_port_stats *ret_stats, void *aux);
+    /* A controller has connected, or its connection is gone.  May be NULL. */
+    void (*controllers_changed)(void *aux);
 };
 
 /* OPS stays the caller's, unchanged.  Nothing listens yet. */
@@ -32,14 +34,11 @@ struct tables *ofproto_tables(struct ofproto *o);
 void ofproto_set_datapath_id(struct ofproto *o, uint64_t id);
 /* The ports that there are now: controllers are told what has changed. */
 void ofproto_set_ports(struct ofproto *o, const struct ofp_port *ports, size_t n);
-/* NORMAL: a bridge that is to forward by itself begins with the rule "priority=0 actions=NORMAL"; else it begins empty.  A change of it
- * empties the tables. */
-void ofproto_set_normal(struct ofproto *o, bool normal);
 /* Versions that may be spoken, bit N for version byte N. */
 #define OFPROTO_VERSIONS (1u << OFP10_VERSION | 1u << OFP13_VERSION | 1u << OFP14_VERSION | 1u << OFP15_VERSION)
-/* Opens RUNDIR/NAME.mgmt, for ovs-ofctl, unless it is open.  A failure is logged, and tried again. */
+/* Opens RUNDIR/NAME.mgmt, for ovs-ofctl, and NAME.snoop, unless they are open.  A failure is logged, and tried again. */
 void ofproto_listen(struct ofproto *o);
-/* Once a second: rules whose time is over leave. */
+/* Once a second: rules whose time is over leave, and what could not be opened is tried again. */
 void ofproto_tick(struct ofproto *o);
 
 #endif

@@ -61,7 +61,11 @@ static bool port_stats(ofp_port_t no, struct ofp_port_stats *ret, void *br_)
     return true;
 }
 
-static const struct ofproto_ops ops = { .changed = tables_changed, .port_stats = port_stats };
+static void controllers_changed(void *br) { vswitch_want(((struct bridge *) br)->vswitch, WORK_STATUS); }
+
+static const struct ofproto_ops ops = {
+    .changed = tables_changed, .port_stats = port_stats, .controllers_changed = controllers_changed
+};
 
 static uint32_t features_of_speed(uint64_t bps, bool full)
 {
@@ -129,8 +133,8 @@ void openflow_update(struct bridge *br)
         }
     }
     ofproto_set_datapath_id(br->ofproto, br->dpid);
-    ofproto_set_normal(br->ofproto, br->normal);
     ofproto_set_ports(br->ofproto, ports, n);
+    controllers_configure(br->vswitch, br); /* Who connects finds the rest in place. */
     ofproto_listen(br->ofproto);
     free(ports);
 }

@@ -156,6 +156,7 @@ static void reconfigure(struct vswitch *v)
         log_info_rl(5, "the database has no Open_vSwitch row yet (ovs-vsctl init makes one)");
     } else {
         read_settings(v, root, &settings);
+        controllers_read_tls(v, root);
         sync_from_database(v, root);
         datapath_open_if_needed(v, &settings);
         iface_realize_all(v);

@@ -10,12 +10,12 @@
 #define END { NULL, OVSDB_READ }
 
 static const struct ovsdb_column_spec open_vswitch_columns[] = {
-    R("bridges"), R("next_cfg"), R("other_config"), W("cur_cfg"), W("datapath_types"), W("iface_types"),
+    R("bridges"), R("ssl"), R("next_cfg"), R("other_config"), W("cur_cfg"), W("datapath_types"), W("iface_types"),
     W("dpdk_initialized"), END,
 };
 
 static const struct ovsdb_column_spec bridge_columns[] = {
-    R("name"), R("ports"), R("fail_mode"), R("controller"), R("datapath_type"), R("flood_vlans"), R("other_config"),
+    R("name"), R("ports"), R("fail_mode"), R("controller"), R("protocols"), R("datapath_type"), R("flood_vlans"), R("other_config"),
     W("datapath_id"), W("datapath_version"), END,
 };
 
@@ -30,7 +30,15 @@ static const struct ovsdb_column_spec interface_columns[] = {
     W("link_resets"), W("link_speed"), W("duplex"), W("status"), W("statistics"), END,
 };
 
-static const struct ovsdb_column_spec controller_columns[] = { R("target"), W("is_connected"), END };
+static const struct ovsdb_column_spec controller_columns[] = {
+    R("target"), R("type"), R("connection_mode"), R("max_backoff"), R("inactivity_probe"), R("controller_queue_size"),
+    R("controller_rate_limit"), R("controller_burst_limit"), R("enable_async_messages"), R("other_config"),
+    W("is_connected"), W("role"), W("status"), END,
+};
+
+static const struct ovsdb_column_spec ssl_columns[] = {
+    R("private_key"), R("certificate"), R("ca_cert"), R("bootstrap_ca_cert"), END,
+};
 
 const struct ovsdb_table_spec vswitch_tables[] = {
     { "Open_vSwitch", open_vswitch_columns },
@@ -38,5 +46,6 @@ const struct ovsdb_table_spec vswitch_tables[] = {
     { "Port", port_columns },
     { "Interface", interface_columns },
     { "Controller", controller_columns },
+    { "SSL", ssl_columns },
     { NULL, NULL },
 };

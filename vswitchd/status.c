@@ -220,9 +220,7 @@ void status_write(struct vswitch *v, bool statistics)
     for (size_t i = 0; i < v->n_bridges; i++) {
         write_bridge(v, txn, v->bridges[i], statistics);
     }
-    for (const struct ovsdb_row *c = ovsdb_first(v->db, "Controller"); c; c = ovsdb_next(v->db, c)) {
-        ovsdb_txn_set(txn, c, "is_connected", json_false());
-    }
+    controllers_write_status(v, txn);
     if (root) {
         write_root(v, txn, root);
     }

@@ -216,6 +216,11 @@ void local_assign_numbers(struct bridge *br);
 /* An address that stays the same for one UUID. */
 struct eth_addr local_addr_of_uuid(const char *uuid);
 
+/* controllers.c */
+void controllers_read_tls(struct vswitch *v, const struct ovsdb_row *root); /* The SSL table, or the command line. */
+void controllers_configure(struct vswitch *v, struct bridge *br);
+void controllers_write_status(struct vswitch *v, struct ovsdb_txn *txn);
+
 /* openflow.c */
 void openflow_create(struct vswitch *v, struct bridge *br);
 void openflow_update(struct bridge *br); /* Its ports or settings have changed. */
