@@ -34,7 +34,7 @@ check_PROGRAMS += \
 	tests/unit/test-odp-numbers \
 	tests/unit/test-ofp-conn \
 	tests/unit/test-ofp-hello \
-	tests/unit/test-ofp-rconn \
+	tests/unit/test-ofp-rconn tests/unit/test-controller \
 	tests/unit/test-ofp-msg \
 	tests/unit/test-ofp-msg-reply \
 	tests/unit/test-ofp-action \
@@ -94,6 +94,7 @@ tests_unit_test_dpif_sim_referee_SOURCES = tests/unit/test-dpif-sim-referee.c te
 tests_unit_test_flowprobe_SOURCES = tests/unit/test-flowprobe.c utilities/flowprobe.c utilities/flowcount.c
 tests_unit_test_ofp_conn_SOURCES = tests/unit/test-ofp-conn.c tests/unit/io-kit.h
 tests_unit_test_ofp_hello_SOURCES = tests/unit/test-ofp-hello.c tests/unit/io-kit.h
+tests_unit_test_controller_SOURCES = tests/unit/test-controller.c tests/unit/io-kit.h
 tests_unit_test_ofp_rconn_SOURCES = tests/unit/test-ofp-rconn.c tests/unit/io-kit.h
 tests_unit_test_ofp_msg_SOURCES = tests/unit/test-ofp-msg.c tests/ofp/ofp-msg-text.c tests/ofp/ofp-msg-text.h
 tests_unit_test_port_numbers_SOURCES = tests/unit/test-port-numbers.c vswitchd/port-numbers.c
