@@ -68,6 +68,7 @@ check_PROGRAMS += \
 	tests/unit/test-xlate \
 	tests/unit/test-xlate-config \
 	tests/unit/test-xlate-ct \
+	tests/unit/test-xlate-ct-data \
 	tests/unit/test-xlate-random \
 	tests/unit/test-xlate-tables \
 	tests/unit/test-xlate-tables-random \
@@ -107,6 +108,8 @@ tests_unit_test_tls_SOURCES = tests/unit/test-tls.c tests/unit/stream-kit.h test
 tests_unit_test_vlan_config_SOURCES = tests/unit/test-vlan-config.c vswitchd/vlan-config.c
 tests_unit_test_xlate_SOURCES = tests/unit/test-xlate.c tests/unit/xlate-kit.h
 tests_unit_test_xlate_random_SOURCES = tests/unit/test-xlate-random.c tests/unit/xlate-kit.h
+tests_unit_test_xlate_ct_data_SOURCES = tests/unit/test-xlate-ct-data.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
+tests_unit_test_xlate_ct_data_CPPFLAGS = $(AM_CPPFLAGS) -DSRCDIR='"$(srcdir)"'
 tests_unit_test_xlate_ct_SOURCES = tests/unit/test-xlate-ct.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_xlate_tables_SOURCES = tests/unit/test-xlate-tables.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_xlate_tables_random_SOURCES = tests/unit/test-xlate-tables-random.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
@@ -141,7 +144,7 @@ SYSTEM_AT = \
 	tests/system/testsuite.at \
 	tests/system/macros.at \
 	tests/system/flowtools.at \
-	tests/system/openflow.at \
+	tests/system/openflow.at tests/system/conntrack.at \
 	tests/system/openflow-flows.txt \
 	tests/system/ping.at \
 	tests/system/herd.at \
@@ -159,7 +162,7 @@ SYSTEM_AT = \
 	tests/system/dispatch-misuse.at \
 	tests/system/churn.at \
 	tests/system/ovs-ctl.at
-EXTRA_DIST += tests/ofp/make-match-data tests/ofp/match.in tests/ofp/match.data
+EXTRA_DIST += tests/ofp/make-match-data tests/ofp/match.in tests/ofp/match.data tests/ofp/make-ct-data tests/ofp/ct.data
 tests_unit_test_ofp_action_CPPFLAGS = $(AM_CPPFLAGS) -DSRCDIR='"$(srcdir)"'
 EXTRA_DIST += tests/ofp/make-action-data tests/ofp/action.in tests/ofp/action.data tests/ofp/make-bad-action-data \
 	tests/ofp/bad-action.data
