@@ -227,11 +227,16 @@ static unsigned int set_rank(enum ofp_act_type type)
 static void do_action_set(struct xlate_ctx *ctx)
 {
     struct pipeline *p = ctx->pipeline;
+    const struct ofp_act *set[PIPELINE_MAX_SET];
+    unsigned int n_set = p->kept.n_set;
 
+    /* It is done once: a ct in it brings the packet back without. */
+    memcpy(set, p->kept.set, n_set * sizeof set[0]);
+    p->kept.n_set = 0;
     for (unsigned int rank = 0; rank <= 16 && !p->ended; rank++) {
         const struct ofp_act *last = NULL;
-        for (unsigned int i = 0; i < p->kept.n_set; i++) {
-            const struct ofp_act *a = p->kept.set[i];
+        for (unsigned int i = 0; i < n_set; i++) {
+            const struct ofp_act *a = set[i];
             if (set_rank(a->type) != rank) {
                 continue;
             }

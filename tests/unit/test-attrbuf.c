@@ -145,6 +145,31 @@ static void test_append_copies_attributes(void **state)
     assert_int_equal(attrbuf_len(&b), 16);
 }
 
+static void test_what_is_written_can_be_wrapped_and_unwrapped(void **state)
+{
+    uint32_t mem[(NLMSG_HDRLEN + 20) / 4];
+    struct attrbuf b;
+    attrbuf_init(&b, mem, sizeof mem);
+    attrbuf_put_flag(&b, 1);
+    attrbuf_put_u32(&b, 2, 0x22222222);
+    attrbuf_wrap(&b, 4, 7);
+    static const uint8_t wrapped[] = { 4, 0, 1, 0, 12, 0, 7, 0, 8, 0, 2, 0, 0x22, 0x22, 0x22, 0x22 };
+    assert_int_equal(attrbuf_len(&b), sizeof wrapped);
+    assert_memory_equal(attrbuf_data(&b), wrapped, sizeof wrapped);
+    attrbuf_wrap(&b, 0, 8);
+    assert_int_equal(attrbuf_len(&b), sizeof wrapped + 4);
+    assert_false(b.overflow);
+    attrbuf_unwrap(&b, 0);
+    assert_memory_equal(attrbuf_data(&b), wrapped, sizeof wrapped);
+    attrbuf_unwrap(&b, 4);
+    assert_int_equal(attrbuf_len(&b), 12);
+    assert_memory_equal((const char *) attrbuf_data(&b) + 4, wrapped + 8, 8);
+    attrbuf_put_u32(&b, 3, 0);
+    attrbuf_wrap(&b, 0, 7);
+    assert_true(b.overflow);
+    assert_int_equal(attrbuf_len(&b), 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +180,7 @@ int main(void)
         cmocka_unit_test(test_a_nest_that_overflowed_goes_away),
         cmocka_unit_test(test_what_is_too_long_for_an_attribute_overflows),
         cmocka_unit_test(test_append_copies_attributes),
+        cmocka_unit_test(test_what_is_written_can_be_wrapped_and_unwrapped),
     };
     return cmocka_run_group_tests_name("attrbuf", tests, NULL, NULL);
 }

@@ -149,6 +149,15 @@ static void the_stack_and_the_action_set_come_back(void **state UNUSED)
           { 0, TCP, "ct,recirc(1)", "ip" }, { 1, TCP, "2,3", "" });
 }
 
+/* Of what sends the packet away an action set does the first only, of output, resubmit, ct_clear and ct in this order; and it is done once. */
+static void ct_in_an_action_set(void **state UNUSED)
+{
+    CHECK(FLOWS("ip,in_port=1 actions=write_actions(ct(table=1),mod_nw_tos:4)", "ip,in_port=2 actions=write_actions(ct(table=1),output:3)",
+                "ip,in_port=3 actions=write_actions(ct(table=1),ct_clear)", "table=1 actions=write_actions(output:4)"),
+          { 0, TCP, "set(ipv4(tos=0x4/0xfc)),ct,recirc(1)", "ip" }, { 1, TCP, "4", "" }, { 0, "ip,in_port=2", "3", "ip" },
+          { 0, "ip,in_port=3", "drop", "ip" });
+}
+
 static void the_zone_may_come_from_a_field(void **state UNUSED)
 {
     CHECK(FLOWS("ip,in_port=1 actions=load:5->NXM_NX_REG0[0..15],ct(zone=NXM_NX_REG0[0..15],table=1)", "tcp,in_port=2 actions=ct(zone=7,table=1)",
@@ -369,6 +378,7 @@ int main(void)
         cmocka_unit_test(a_firewall),
         cmocka_unit_test(registers_come_back),
         cmocka_unit_test(the_stack_and_the_action_set_come_back),
+        cmocka_unit_test(ct_in_an_action_set),
         cmocka_unit_test(the_zone_may_come_from_a_field),
         cmocka_unit_test(commits_note_mark_and_label),
         cmocka_unit_test(nat_in_all_its_forms),
