@@ -1,5 +1,7 @@
 /* Random rules about connections, and what the packaged daemon made of them (tests/ofp/ct.data, by make-ct-data): ours must mean the same.
  *
+ * And other packets, that agree with one of them in the bits that were looked at, must come to the same actions and the same mask; SEED says which.
+ *
  * Both lists of actions are carried out here on the packet, to a list of what happens: what goes out with which addresses, and having been through
  * which conntracks; what goes to conntrack; what comes back.  So it does not matter when a header was written, or whether a clone is
  * said that nothing comes after. */
@@ -9,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -153,7 +156,7 @@ struct record {
 
 static char ours_memory[XLATE_ACTIONS_SIZE] __attribute__((aligned(8))), theirs_memory[XLATE_ACTIONS_SIZE] __attribute__((aligned(8)));
 static struct xlate_out out;
-static unsigned int n_records, n_packets;
+static unsigned int n_records, n_packets, seed;
 
 static void record_begin(struct record *r, unsigned int line)
 {
@@ -180,6 +183,49 @@ static struct flow packet_of(const char *text, const char *states)
     struct flow flow = kit_packet(match);
     free(match);
     return flow;
+}
+
+/* ---- The mask: packets that agree with one in the bits that were looked at fare alike. ---- */
+
+#define N_OTHERS 8
+
+static void random_bytes(void *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        ((uint8_t *) p)[i] = rand() >> 7;
+    }
+}
+
+static void check_others(const struct record *r, unsigned int i, const struct flow *flow)
+{
+    static char memory[XLATE_ACTIONS_SIZE] __attribute__((aligned(8)));
+    static struct xlate_out other_out;
+    const uint8_t *mask = (const uint8_t *) &out.mask, *first = (const uint8_t *) flow;
+
+    for (unsigned int k = 0; k < N_OTHERS; k++) {
+        struct flow other = *flow;
+        random_bytes(&other.ct_state, offsetof(struct flow, eth_src) - offsetof(struct flow, ct_state));
+        other.ct_orig_is_ipv6 = 0;
+        random_bytes(&other.ip_src, 8);
+        random_bytes(&other.tp_src, 4);
+        other.ip_tos = rand();
+        other.ip_ttl = rand();
+        for (size_t n = 0; n < sizeof other; n++) {
+            uint8_t *o = (uint8_t *) &other + n;
+            *o = (*o & ~mask[n]) | (first[n] & mask[n]);
+        }
+        attrbuf_init(&other_out.actions, memory, sizeof memory);
+        rcu_read_lock();
+        xlate(r->config, &other, &other_out);
+        rcu_read_unlock();
+        size_t len = attrbuf_len(&out.actions);
+        if (len != attrbuf_len(&other_out.actions) || memcmp(attrbuf_data(&out.actions), attrbuf_data(&other_out.actions), len)
+            || memcmp(&out.mask, &other_out.mask, sizeof out.mask)) {
+            fail_msg("line %u, packet %u, seed %u: another packet of the megaflow: %s not %s, mask %s not %s", r->line, i, seed,
+                     kit_actions_text(&other_out.actions), kit_actions_text(&out.actions), kit_mask_text(&other, &other_out.mask),
+                     kit_mask_text(flow, &out.mask));
+        }
+    }
 }
 
 /* Translates PACKET, and compares what comes of it with what the line ACTIONS says. */
@@ -215,6 +261,7 @@ static void compare(const struct record *r, unsigned int i, const struct packet 
     free(t);
     free(actions);
     n_packets++;
+    check_others(r, i, &packet->flow);
 }
 
 static void record_end(struct record *r)
@@ -290,7 +337,11 @@ static void ours_means_what_the_packaged_daemons_does(void **state UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(ours_means_what_the_packaged_daemons_does) };
+    const char *s = getenv("SEED");
 
+    seed = s ? strtoul(s, NULL, 0) : (unsigned int) time(NULL);
+    print_message("SEED=%u\n", seed);
+    srand(seed);
     rcu_register_thread();
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     rcu_barrier();
