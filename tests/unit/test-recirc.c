@@ -190,37 +190,57 @@ static void what_has_ended_is_not_held(void **state_ UNUSED)
 /* ---- Threads. ---- */
 
 #define N_THREADS 4
-#define N_STATES  64
-#define N_TURNS   20000
+#define N_STATES  1000
+#define N_HELD    16
+#define N_TURNS   1000000
 
 static unsigned int n_done; /* Atomic: threads. */
 
-/* States are frozen, held, looked for by number and let go of, while time passes as fast as it can. */
+/* What a thread holds: it must be there, and mean what it did, for as long. */
+struct holding {
+    struct recirc *recirc; /* NULL: nothing. */
+    uint32_t id, n;
+};
+
+static void hold(struct holding *h, uint32_t n)
+{
+    rcu_read_lock();
+    struct recirc *r = freeze(n);
+    *h = (struct holding) { recirc_try_ref(r) ? r : NULL, recirc_id(r), n };
+    rcu_read_unlock();
+}
+
+static void let_go(struct holding *h)
+{
+    union state s = state_of(h->n);
+
+    if (h->recirc) {
+        rcu_read_lock();
+        const struct frozen *f = recirc_find(h->id);
+        assert_non_null(f);
+        assert_memory_equal(f, &s, sizeof s.bytes);
+        rcu_read_unlock();
+        recirc_unref(h->recirc);
+    }
+}
+
+/* Time passes as fast as it can; so states end all the time, and some of them just when they are come to. */
 static void turn(struct thread *self UNUSED, void *seed_)
 {
     uint64_t random = (uintptr_t) seed_;
+    struct holding held[N_HELD] = { { NULL, 0, 0 } };
 
     for (unsigned int i = 0; i < N_TURNS; i++) {
         random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        uint32_t n = (random >> 33) % N_STATES;
-        union state s = state_of(n);
-        rcu_read_lock();
-        struct recirc *r = recirc_freeze(&s.frozen);
-        uint32_t id = recirc_id(r);
-        bool held = recirc_try_ref(r);
-        rcu_read_unlock();
-        if (held) {
-            rcu_read_lock();
-            const struct frozen *f = recirc_find(id);
-            assert_non_null(f);
-            assert_memory_equal(f, &s, sizeof s.bytes);
-            rcu_read_unlock();
-            recirc_unref(r);
-        }
+        struct holding *h = &held[i % N_HELD];
+        let_go(h);
+        hold(h, (random >> 33) % N_STATES);
+    }
+    for (unsigned int i = 0; i < N_HELD; i++) {
+        let_go(&held[i]);
     }
     __atomic_add_fetch(&n_done, 1, __ATOMIC_RELEASE);
 }
-
 
 static void a_number_that_is_held_means_what_it_did(void **state_ UNUSED)
 {
