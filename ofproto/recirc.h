@@ -6,10 +6,10 @@
  * frozen state by the number and resumes there.
  *
  * Numbers are pure.  The same state has the same number however often, and in whatever thread, it is frozen: so a flow that is translated
- * again comes to the same actions.  What is more, it is a hash of the state, so that a restarted daemon gives the same numbers to the same states, and
- * what its predecessor left in the kernel is right as it stands.  (Counting on from the highest number seen would need to know all of the kernel's
- * flows before the first packet, and would make each flow that recirculates new.)  Two states of one hash: the second gets the next free
- * number; that it may get another one in another process costs those flows a change, no more, since
+ * again comes to the same actions.  What is more, it is a hash of the state, so that a restarted daemon gives the same numbers to the same
+ * states, and what its predecessor left in the kernel is right as it stands.  (Counting on from the highest number seen would need to know
+ * all of the kernel's flows before the first packet, and would make each flow that recirculates new.)  Two states of one hash: the second
+ * gets the next free number; that it may get another one in another process costs those flows a change, no more, since
  * each adopted flow is translated anew before it is believed.
  *
  * Who holds a state, and until when.  `life` is one atomic word of two halves: how many datapath flows have the number in their
@@ -18,8 +18,8 @@
  * last flow goes, and for the thread that has just translated to make its flow hold it.
  *
  * Why nobody ends up with a number of nothing.
- *     1. Ending is a compare-and-swap of the very word that was judged, to DEAD.  A translation that comes to the state (also a compare-and-swap)
- *        or a flow that takes hold of it between the judgement and the swap has changed the word, and the swap fails.
+ *     1. Ending is a compare-and-swap of the very word that was judged, to DEAD.  A translation that comes to the state (also a
+ *        compare-and-swap) or a flow that takes hold of it between the judgement and the swap has changed the word, and the swap fails.
  *     2. Nothing leaves DEAD.  Who comes to a dead state does not see it, and makes another one: with another number, as that of the
  *        dead one is taken until it has left the table.
  *     3. A thread that stands still for longer than RECIRC_LINGER between translating and making its flow finds that it cannot take hold
@@ -65,8 +65,8 @@ static inline const char *frozen_bridge(const struct frozen *f) { return (const 
 
 struct recirc;
 
-/* The state that is equal to F, which is copied if there is none yet.  Comes to it: it will be there for RECIRC_LINGER ticks.  NULL: there are too
- * many.  Any thread, under RCU; the result is valid as long. */
+/* The state that is equal to F, which is copied if there is none yet.  Comes to it: it will be there for RECIRC_LINGER ticks.  NULL: there
+ * are too many.  Any thread, under RCU; the result is valid as long. */
 struct recirc *recirc_freeze(const struct frozen *f);
 uint32_t recirc_id(const struct recirc *r); /* Never 0. */
 /* The state of number ID, or NULL.  Any thread, under RCU; valid as long. */
@@ -78,8 +78,8 @@ void recirc_unref(struct recirc *r);
 
 /* A second has passed: ends what is of no use any more.  Main, outside of RCU read sections, without a lock. */
 void recirc_tick(void);
-/* A datapath has been opened: flows of a predecessor may be in it, whose states we do not know before we have seen those of its flows that send packets
- * there.  So it is for RECIRC_LINGER ticks.  Main. */
+/* A datapath has been opened: flows of a predecessor may be in it, whose states we do not know before we have seen those of its flows that
+ * send packets there.  So it is for RECIRC_LINGER ticks.  Main. */
 void recirc_settle(void);
 bool recirc_is_settling(void); /* Any thread. */
 size_t recirc_count(void); /* States that there are. */

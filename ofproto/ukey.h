@@ -127,8 +127,8 @@ void ukey_set_effects(struct ukey *u, const struct effect *effects, unsigned int
 
 /* RULES, found under RCU in the same read section, are those that U's packets meet from now on. */
 void ukey_set_rules(struct ukey *u, struct rule *const *rules, unsigned int n) REQUIRES(u->lock);
-/* RECIRCS, found under RCU in the same read section, are those that U's actions bring packets back with from now on.  One that has ended meanwhile (the
- * thread stood still for RECIRC_LINGER seconds) makes U old: it is translated again by the next round. */
+/* RECIRCS, found under RCU in the same read section, are those that U's actions bring packets back with from now on.  One that has ended
+ * meanwhile (the thread stood still for RECIRC_LINGER seconds) makes U old: it is translated again by the next round. */
 void ukey_set_recircs(struct ukey *u, struct recirc *const *recircs, unsigned int n) REQUIRES(u->lock);
 /* The datapath says that U has forwarded STATS in all: what is new since it last did is counted for the rules. */
 void ukey_set_stats(struct ukey *u, const struct dpif_flow_stats *stats) REQUIRES(u->lock);

@@ -73,8 +73,8 @@ static inline void xlate_look(struct xlate_ctx *ctx, size_t ofs, size_t len)
 enum xlate_verdict xlate_bridge(struct xlate_ctx *ctx, const struct xport *in_port);
 /* Has CTX's packet leave by PORT: a datapath port, or through a patch port into the next bridge. */
 void xlate_output(struct xlate_ctx *ctx, const struct xport *port);
-/* Emits what makes the packet on the wire what it is in CTX.  False, and it is noted that the packet is not treated as it should be, if the kernel
- * cannot. */
+/* Emits what makes the packet on the wire what it is in CTX.  False, and it is noted that the packet is not treated as it should be, if
+ * the kernel cannot. */
 bool xlate_commit(struct xlate_ctx *ctx);
 
 /* xlate-normal.c */
@@ -85,8 +85,8 @@ enum xlate_verdict xlate_pipeline(struct xlate_ctx *ctx, const struct xport *in_
 /* The same for a packet that has come back to bridge BR, where F says. */
 enum xlate_verdict xlate_pipeline_resume(struct xlate_ctx *ctx, const struct xbridge *br, const struct frozen *f);
 
-/* xlate-fence.c: what lies between the two has no consequence for the packet that goes on after it, though it may have been through conntrack in between,
- * been translated (nat), or rewritten. */
+/* xlate-fence.c: what lies between the two has no consequence for the packet that goes on after it, though it may have been through
+ * conntrack in between, been translated (nat), or rewritten. */
 struct xlate_fence {
     size_t start;
     unsigned int n_cts;
@@ -103,8 +103,8 @@ void xlate_fence_last(struct xlate_ctx *ctx);
 /* xlate-recirc.c */
 /* The packet has a recirculation id: goes on where it was frozen. */
 enum xlate_verdict xlate_resume(struct xlate_ctx *ctx);
-/* Has the datapath bring the packet back, a copy of it at this point, with what conntrack says of it if CONNTRACKED; it then goes on at TABLE of the same
- * bridge. */
+/* Has the datapath bring the packet back, a copy of it at this point, with what conntrack says of it if CONNTRACKED; it then goes on at
+ * TABLE of the same bridge. */
 void xlate_fork(struct xlate_ctx *ctx, uint8_t table, bool conntracked);
 
 #endif

@@ -1,7 +1,7 @@
-/* Fences: what is done to a copy of a packet (in clone, or behind a patch port) is done in the datapath by the same packet, one after the other; what was
- * written to its headers meanwhile is written back.  What cannot be written back is what conntrack did: the packet is known to it then, in some
- * zone, and may have got other addresses.  So if there was a ct in between, all of it is put into the datapath's CLONE, after which the packet is
- * what it was; unless nothing comes after it. */
+/* Fences: what is done to a copy of a packet (in clone, or behind a patch port) is done in the datapath by the same packet, one after the
+ * other; what was written to its headers meanwhile is written back.  What cannot be written back is what conntrack did: the packet is
+ * known to it then, in some zone, and may have got other addresses.  So if there was a ct in between, all of it is put into the datapath's
+ * CLONE, after which the packet is what it was; unless nothing comes after it. */
 #include <config.h>
 
 #include <libmnl/libmnl.h>

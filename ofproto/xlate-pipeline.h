@@ -49,8 +49,8 @@ void pipeline_return(struct xlate_ctx *ctx, const struct pipeline_mark *m);
 void pipeline_fail(struct xlate_ctx *ctx, enum xlate_verdict fault);
 /* Notes that SF has been looked at; returns whether the packet has its field. */
 bool pipeline_look_at(struct xlate_ctx *ctx, const struct ofp_subfield *sf);
-/* Has the packet meet table ID, as if it had come in by IN_PORT, and those that it goes to from there.  CT: for the first of them its addresses and ports
- * are those that its connection began with. */
+/* Has the packet meet table ID, as if it had come in by IN_PORT, and those that it goes to from there.  CT: for the first of them its
+ * addresses and ports are those that its connection began with. */
 void pipeline_table(struct xlate_ctx *ctx, uint8_t id, ofp_port_t in_port, bool ct);
 
 /* Notes that the bits of LOOK have been looked at, in the packet as it is here. */
