@@ -5,6 +5,7 @@
 #include <config.h>
 
 #include <arpa/inet.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "lib/base/util.h"
@@ -40,6 +41,9 @@ static NOINLINE void output_normal(struct xlate_ctx *ctx)
         pipeline_mark(ctx, &mark);
         xlate_normal(ctx, in);
         pipeline_return(ctx, &mark); /* Its tags were those of the ports. */
+    } else {
+        XLATE_TRACE(ctx, STEP_ERROR, "received packet on unknown port %u", in_port_now(ctx).n);
+        XLATE_TRACE(ctx, STEP_WARNING, "no input bundle, dropping");
     }
 }
 
@@ -50,6 +54,8 @@ static void output_in_port(struct xlate_ctx *ctx)
 
     if (to) {
         xlate_output(ctx, to);
+    } else {
+        XLATE_TRACE(ctx, STEP_WARNING, "Nonexistent output port");
     }
 }
 
@@ -74,8 +80,12 @@ static void output_port(struct xlate_ctx *ctx, ofp_port_t port)
     default: {
         /* A packet goes back where it came from only if a rule says so by name. */
         const struct xport *to = xbridge_port_by_ofp(p->bridge, port);
-        if (to && !ofp_port_eq(port, in_port_now(ctx))) {
+        if (ofp_port_eq(port, in_port_now(ctx))) {
+            XLATE_TRACE(ctx, STEP_WARNING, "skipping output to input port");
+        } else if (to) {
             xlate_output(ctx, to);
+        } else {
+            XLATE_TRACE(ctx, STEP_WARNING, "Nonexistent output port");
         }
         break;
     }
@@ -89,6 +99,7 @@ static NOINLINE void do_output_reg(struct xlate_ctx *ctx, const struct ofp_act_o
     ofp_subfield_unwildcard(&a->src, &look);
     pipeline_look(ctx, &look);
     uint64_t port = ofp_subfield_get_u64(&a->src, &ctx->flow);
+    XLATE_TRACE(ctx, STEP_NOTE, "output port is %" PRIu64, port);
     if (port < UINT16_MAX) {
         output_port(ctx, (ofp_port_t) { port });
     }
@@ -188,6 +199,9 @@ static NOINLINE void do_move(struct xlate_ctx *ctx, const struct ofp_act_move *a
     if (pipeline_look_at(ctx, &a->src)) {
         struct flow from = ctx->flow;
         write_subfield(ctx, &a->src, &from, &a->dst);
+        if (unlikely(ctx->trace)) {
+            xlate_trace_subfield(ctx, &a->dst);
+        }
     }
 }
 
@@ -196,6 +210,7 @@ static void do_push(struct xlate_ctx *ctx, const struct ofp_act_stack *a)
     struct pipeline *p = ctx->pipeline;
 
     if (p->kept.n_stack == PIPELINE_MAX_STACK) {
+        XLATE_TRACE(ctx, STEP_ERROR, "stack too deep");
         pipeline_fail(ctx, XLATE_TOO_DEEP);
         return;
     }
@@ -210,6 +225,7 @@ static NOINLINE void do_pop(struct xlate_ctx *ctx, const struct ofp_act_stack *a
     struct pipeline *p = ctx->pipeline;
 
     if (!p->kept.n_stack) {
+        XLATE_TRACE(ctx, STEP_ERROR, "stack underflow");
         return;
     }
     const struct pipeline_value *v = &p->kept.stack[--p->kept.n_stack];
@@ -218,6 +234,9 @@ static NOINLINE void do_pop(struct xlate_ctx *ctx, const struct ofp_act_stack *a
     memset(&from.regs, 0, sizeof from.regs);
     memcpy((uint8_t *) &from.regs[0] + 16 - v->n_bytes, &v->value, v->n_bytes);
     write_subfield(ctx, &src, &from, &a->sf);
+    if (unlikely(ctx->trace)) {
+        xlate_trace_subfield(ctx, &a->sf);
+    }
 }
 
 static void do_metadata(struct xlate_ctx *ctx, const struct ofp_act_metadata *a)
@@ -233,6 +252,7 @@ static NOINLINE void do_dec_ttl(struct xlate_ctx *ctx)
         if (ctx->flow.ip_ttl > 1) {
             write_number(ctx, OFP_FIELD_NW_TTL, ctx->flow.ip_ttl - 1);
         } else {
+            XLATE_TRACE(ctx, STEP_WARNING, "IPv%d decrement TTL exception", ctx->flow.eth_type == htons(ETH_TYPE_IPV4) ? 4 : 6);
             pipeline_fail(ctx, XLATE_TTL);
         }
     }
@@ -243,6 +263,7 @@ static NOINLINE void do_dec_ttl(struct xlate_ctx *ctx)
 static void push_tag(struct xlate_ctx *ctx, uint16_t tpid)
 {
     if (ctx->n_vlans == ARRAY_SIZE(ctx->vlan)) {
+        XLATE_TRACE(ctx, STEP_ERROR, "a packet has at most %zu VLAN tags", ARRAY_SIZE(ctx->vlan));
         pipeline_fail(ctx, XLATE_TOO_MANY_TAGS);
         return;
     }
@@ -299,6 +320,7 @@ static NOINLINE void do_clone(struct xlate_ctx *ctx, const struct ofp_act_nest *
     struct xlate_fence fence;
 
     if (ctx->n_within == XLATE_MAX_RESUBMIT_DEPTH) {
+        XLATE_TRACE(ctx, STEP_ERROR, "over max translation depth %d", XLATE_MAX_RESUBMIT_DEPTH);
         pipeline_fail(ctx, XLATE_TOO_DEEP);
         return;
     }
@@ -312,16 +334,28 @@ static NOINLINE void do_clone(struct xlate_ctx *ctx, const struct ofp_act_nest *
     p->kept = kept;
 }
 
+static void do_clear_actions(struct xlate_ctx *ctx)
+{
+    if (unlikely(ctx->trace)) {
+        pipeline_trace_set(ctx, "was");
+    }
+    ctx->pipeline->kept.n_set = 0;
+}
+
 static void do_write_actions(struct xlate_ctx *ctx, const struct ofp_act_nest *nest)
 {
     struct pipeline *p = ctx->pipeline;
 
     OFP_ACT_FOR_EACH (a, nest->acts, nest->act.len - offsetof(struct ofp_act_nest, acts)) {
         if (p->kept.n_set == PIPELINE_MAX_SET) {
+            XLATE_TRACE(ctx, STEP_ERROR, "more than %d actions in the action set", PIPELINE_MAX_SET);
             pipeline_fail(ctx, XLATE_TOO_BIG);
             return;
         }
         p->kept.set[p->kept.n_set++] = a;
+    }
+    if (unlikely(ctx->trace)) {
+        pipeline_trace_set(ctx, "is");
     }
 }
 
@@ -423,7 +457,7 @@ static void do_action(struct xlate_ctx *ctx, const struct ofp_act *a)
         ctx->pipeline->ended = true;
         break;
     case OFP_ACT_CLEAR_ACTIONS:
-        ctx->pipeline->kept.n_set = 0;
+        do_clear_actions(ctx);
         break;
     case OFP_ACT_WRITE_ACTIONS:
         do_write_actions(ctx, ofp_act_cast(a));
@@ -445,6 +479,9 @@ void pipeline_actions(struct xlate_ctx *ctx, const struct ofp_act *acts, size_t 
     OFP_ACT_FOR_EACH (a, acts, len) {
         if (ctx->pipeline->ended || unlikely(ctx->out->actions.overflow)) {
             return;
+        }
+        if (unlikely(ctx->trace)) {
+            xlate_trace_action(ctx, a);
         }
         do_action(ctx, a);
     }

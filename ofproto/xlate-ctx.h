@@ -15,6 +15,7 @@
 #define OFPROTO_XLATE_CTX_H 1
 
 #include "lib/odp/odp-rewrite.h"
+#include "ofproto/xlate-trace.h"
 #include "ofproto/xlate.h"
 
 struct frozen;
@@ -29,6 +30,7 @@ struct xport;
 
 struct xlate_ctx {
     const struct xconfig *config;
+    const struct xlate_in *start;
     const struct flow *in; /* As received. */
     struct flow *mask;     /* out->mask. */
     struct flow_vlan vlan[FLOW_MAX_VLANS + 1]; /* Tags that the packet should carry here, outermost first. */
@@ -38,6 +40,7 @@ struct xlate_ctx {
     unsigned int depth;
     unsigned int n_visits;
     struct xlate_out *out;
+    struct xlate_trace *trace; /* NULL: nobody wants to know the steps. */
     bool conntracked;           /* What conntrack said of the packet is to be seen. */
     unsigned int n_cts;         /* Times that the packet was sent through conntrack. */
     unsigned int n_fences;      /* CLONE around what was. */

@@ -159,10 +159,26 @@ static enum xlate_verdict flood(struct xlate_ctx *ctx, const struct inside *p)
         }
         n += take_narrow;
         w += !take_narrow;
-        if (b->floodable && admit(p, b) == XLATE_FORWARD) {
+        enum xlate_verdict admitted = b->floodable ? admit(p, b) : XLATE_NO_OUTPUT;
+        if (admitted == XLATE_FORWARD) {
             output_bundle(ctx, p, b);
             verdict = XLATE_FORWARD;
+        } else if (admitted == XLATE_PROTECTED) {
+            XLATE_TRACE(ctx, STEP_WARNING, "Flow is between protected ports, skipping output.");
         }
+    }
+}
+
+/* Says that E, the last of the effects, is learned, if it is news. */
+static void trace_source(struct xlate_ctx *ctx, const struct effect *e, const char *port)
+{
+    for (const struct effect *before = ctx->out->effects; before < e; before++) {
+        if (before->macs == e->macs && before->vlan == e->vlan && before->bundle == e->bundle && eth_addr_eq(before->mac, e->mac)) {
+            return;
+        }
+    }
+    if (ctx->trace->side_effects && mac_table_is_news(e->macs, e->vlan, e->mac, e->bundle)) {
+        xlate_trace_add(ctx->trace, STEP_NOTE, "learned that " ETH_ADDR_FMT " is on port %s in VLAN %u", ETH_ADDR_ARGS(e->mac), port, e->vlan);
     }
 }
 
@@ -175,10 +191,30 @@ static void note_source(struct xlate_ctx *ctx, const struct inside *p)
     XLATE_LOOK(ctx, eth_src);
     struct eth_addr src = xlate_now(ctx)->eth_src;
     if (!eth_addr_is_multicast(src) && !eth_addr_is_zero(src) && ctx->out->n_effects < XLATE_MAX_EFFECTS) {
-        ctx->out->effects[ctx->out->n_effects++] = (struct effect) {
-            .macs = br->macs, .mac = src, .vlan = p->vlan, .bundle = p->in->id
-        };
+        struct effect *e = &ctx->out->effects[ctx->out->n_effects++];
+        *e = (struct effect) { .macs = br->macs, .mac = src, .vlan = p->vlan, .bundle = p->in->id };
+        if (unlikely(ctx->trace)) {
+            trace_source(ctx, e, p->in->name);
+        }
     }
+}
+
+/* Why the port does not carry P. */
+static void trace_vlan(struct xlate_ctx *ctx, const struct xport *in_port, const struct inside *p)
+{
+    const struct xbundle *b = in_port->bundle;
+    unsigned int vid = ctx->n_vlans ? flow_vlan_vid(&ctx->vlan[0]) : 0;
+
+    if (b->vlan_mode == VLAN_ACCESS) {
+        xlate_trace_add(ctx->trace, STEP_ERROR, "dropping VLAN %u tagged packet received on port %s configured as VLAN %u access port", vid,
+                        b->name, b->tag);
+    } else if (b->vlan_mode == VLAN_DOT1Q_TUNNEL) {
+        xlate_trace_add(ctx->trace, STEP_ERROR, "dropping VLAN %u packet received on dot1q-tunnel port %s that excludes this VLAN", vid, b->name);
+    } else {
+        xlate_trace_add(ctx->trace, STEP_ERROR, "dropping VLAN %u packet received on port %s not configured for trunking VLAN %u", p->vlan,
+                        b->name, p->vlan);
+    }
+    xlate_trace_add(ctx->trace, STEP_WARNING, "disallowed VLAN VID for this input port, dropping");
 }
 
 enum xlate_verdict xlate_normal(struct xlate_ctx *ctx, const struct xport *in_port)
@@ -187,16 +223,21 @@ enum xlate_verdict xlate_normal(struct xlate_ctx *ctx, const struct xport *in_po
     struct inside p = { 0 };
 
     if (!classify(ctx, in_port->bundle, &p)) {
+        if (unlikely(ctx->trace)) {
+            trace_vlan(ctx, in_port, &p);
+        }
         return XLATE_VLAN;
     }
     XLATE_LOOK(ctx, eth_dst);
     struct eth_addr dst = xlate_now(ctx)->eth_dst;
     if (!br->forward_bpdu && eth_addr_is_reserved(dst)) {
+        XLATE_TRACE(ctx, STEP_NOTE, "packet has reserved destination MAC, dropping");
         return XLATE_RESERVED;
     }
     note_source(ctx, &p);
 
     if (eth_addr_is_multicast(dst)) {
+        XLATE_TRACE(ctx, STEP_NOTE, "no learned MAC for destination, flooding");
         return flood(ctx, &p);
     }
     /* In a flood VLAN what was learned before it became one does not count either. */
@@ -207,9 +248,14 @@ enum xlate_verdict xlate_normal(struct xlate_ctx *ctx, const struct xport *in_po
     }
     const struct xbundle *b = id ? xconfig_bundle_by_id(ctx->config, id) : NULL;
     if (!b || b->bridge != br) {
+        XLATE_TRACE(ctx, STEP_NOTE, "no learned MAC for destination, flooding");
         return flood(ctx, &p);
     }
     enum xlate_verdict verdict = admit(&p, b);
+    XLATE_TRACE(ctx, STEP_NOTE, "%s", verdict == XLATE_SAME_PORT ? "learned port is input port, dropping" : "forwarding to learned port");
+    if (verdict == XLATE_PROTECTED) {
+        XLATE_TRACE(ctx, STEP_WARNING, "Flow is between protected ports, skipping output.");
+    }
     if (verdict == XLATE_FORWARD) {
         output_bundle(ctx, &p, b);
     }

@@ -164,6 +164,9 @@ static bool is_too_deep(struct xlate_ctx *ctx, uint8_t id)
         return false;
     }
     COUNTER_INC(xlate_resubmit_limit);
+    if (unlikely(ctx->trace)) {
+        xlate_trace_limit(ctx);
+    }
     log_warn_rl(6, "bridge %s: table %u is the %uth within another, the %uth of one packet (rules that resubmit to themselves?); nothing more "
                    "is done with the packet", ctx->pipeline->bridge->name, id, ctx->n_within, ctx->n_resubmits);
     pipeline_fail(ctx, XLATE_TOO_DEEP);
@@ -174,6 +177,7 @@ void pipeline_table(struct xlate_ctx *ctx, uint8_t id, ofp_port_t in_port, bool 
 {
     struct pipeline *p = ctx->pipeline;
     uint8_t outer = p->table_id;
+    struct xlate_step *outer_step = unlikely(ctx->trace) ? ctx->trace->at : NULL;
 
     /* goto_table, the last of what a rule does, is not within another table, but after it. */
     for (int next = id; next >= 0 && !p->ended; in_port = (ofp_port_t) { ntohs(ctx->flow.ofp_in_port) }) {
@@ -185,6 +189,9 @@ void pipeline_table(struct xlate_ctx *ctx, uint8_t id, ofp_port_t in_port, bool 
         ct = false;
         p->table_id = next;
         p->next_table = -1;
+        if (unlikely(ctx->trace)) {
+            xlate_trace_rule(ctx, next, rule);
+        }
         if (rule) {
             note_rule(ctx, rule);
             pipeline_actions(ctx, rule_acts(rule), rule->acts_len);
@@ -193,6 +200,9 @@ void pipeline_table(struct xlate_ctx *ctx, uint8_t id, ofp_port_t in_port, bool 
     }
     p->next_table = -1;
     p->table_id = outer;
+    if (unlikely(ctx->trace)) {
+        xlate_trace_leave(ctx->trace, outer_step);
+    }
 }
 
 /* ---- The action set: done at the end, in the order that OpenFlow 1.3 (5.10) gives, the last of each kind. ---- */
@@ -224,35 +234,51 @@ static unsigned int set_rank(enum ofp_act_type type)
     }
 }
 
-static void do_action_set(struct xlate_ctx *ctx)
+/* Those of K's actions that are to be done, in their order. */
+static unsigned int order_set(const struct pipeline_kept *k, const struct ofp_act *ret[PIPELINE_MAX_SET])
 {
-    struct pipeline *p = ctx->pipeline;
-    const struct ofp_act *set[PIPELINE_MAX_SET];
-    unsigned int n_set = p->kept.n_set;
+    unsigned int n = 0;
 
-    /* It is done once: a ct in it brings the packet back without. */
-    memcpy(set, p->kept.set, n_set * sizeof set[0]);
-    p->kept.n_set = 0;
-    for (unsigned int rank = 0; rank <= 16 && !p->ended; rank++) {
+    for (unsigned int rank = 0; rank <= 16; rank++) {
         const struct ofp_act *last = NULL;
-        for (unsigned int i = 0; i < n_set; i++) {
-            const struct ofp_act *a = set[i];
+        for (unsigned int i = 0; i < k->n_set; i++) {
+            const struct ofp_act *a = k->set[i];
             if (set_rank(a->type) != rank) {
                 continue;
             }
             if (rank == 10) {
-                pipeline_actions(ctx, a, a->len);
+                ret[n++] = a;
             } else {
                 last = a;
             }
         }
         if (last) {
-            pipeline_actions(ctx, last, last->len);
+            ret[n++] = last;
         }
         if (last && rank >= 12) { /* Of what sends the packet away only the first in this order is done. */
-            return;
+            break;
         }
     }
+    return n;
+}
+
+static NOINLINE void do_action_set(struct xlate_ctx *ctx)
+{
+    const struct ofp_act *acts[PIPELINE_MAX_SET];
+    unsigned int n = order_set(&ctx->pipeline->kept, acts);
+
+    ctx->pipeline->kept.n_set = 0; /* It is done once: a ct in it brings the packet back without. */
+    for (unsigned int i = 0; i < n && !ctx->pipeline->ended; i++) {
+        pipeline_actions(ctx, acts[i], acts[i]->len);
+    }
+}
+
+void pipeline_trace_set(struct xlate_ctx *ctx, const char *is)
+{
+    const struct ofp_act *acts[PIPELINE_MAX_SET];
+    unsigned int n = order_set(&ctx->pipeline->kept, acts);
+
+    xlate_trace_set(ctx, is, acts, n);
 }
 
 /* ---- A packet comes into a bridge. ---- */
@@ -273,13 +299,29 @@ static enum xlate_verdict run(struct xlate_ctx *ctx, struct pipeline *p, uint8_t
 
     pipeline_tags_changed(ctx);
     ctx->pipeline = p;
-    pipeline_table(ctx, id, (ofp_port_t) { ntohs(ctx->flow.ofp_in_port) }, false);
+    if (unlikely(ctx->start->acts && ctx->depth == 1)) {
+        pipeline_actions(ctx, ctx->start->acts, ctx->start->acts_len);
+    } else {
+        pipeline_table(ctx, id, (ofp_port_t) { ntohs(ctx->flow.ofp_in_port) }, false);
+    }
     if (p->fault == XLATE_FORWARD) {
         p->ended = false; /* exit leaves the action set to be done. */
-        do_action_set(ctx);
+        if (p->kept.n_set) {
+            struct xlate_step *outer_step = unlikely(ctx->trace) ? xlate_trace_enter_set(ctx->trace) : NULL;
+            do_action_set(ctx);
+            if (unlikely(ctx->trace)) {
+                xlate_trace_leave(ctx->trace, outer_step);
+            }
+        }
+    }
+    if (unlikely(ctx->trace)) {
+        xlate_trace_flow(ctx);
     }
     ctx->pipeline = outer;
-    return p->fault != XLATE_FORWARD ? p->fault : ctx->unable ? XLATE_UNABLE : p->sent ? XLATE_FORWARD : XLATE_TABLES;
+    return p->fault != XLATE_FORWARD ? p->fault
+           : ctx->unable             ? XLATE_UNABLE
+           : p->sent                 ? XLATE_FORWARD
+                                     : XLATE_TABLES;
 }
 
 enum xlate_verdict xlate_pipeline(struct xlate_ctx *ctx, const struct xport *in_port)
@@ -292,7 +334,9 @@ enum xlate_verdict xlate_pipeline(struct xlate_ctx *ctx, const struct xport *in_
         begin(ctx);
     }
     pipeline_mark(ctx, &mark);
-    flow_clear_pipeline(&ctx->flow);
+    if (ctx->depth > 1) {
+        flow_clear_pipeline(&ctx->flow);
+    }
     ctx->flow.ofp_in_port = htons(in_port->ofp.n);
     if (ctx->depth > 1) {
         pipeline_untrack(ctx); /* What conntrack told one bridge is not the next one's. */

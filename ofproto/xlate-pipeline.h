@@ -63,6 +63,9 @@ void pipeline_untrack(struct xlate_ctx *ctx);
 void pipeline_tags_changed(struct xlate_ctx *ctx);
 void pipeline_tags_written(struct xlate_ctx *ctx);
 
+/* For a CTX that is traced: notes what the action set IS, or was. */
+void pipeline_trace_set(struct xlate_ctx *ctx, const char *is);
+
 /* Does ACTS, in order.  xlate-actions.c. */
 void pipeline_actions(struct xlate_ctx *ctx, const struct ofp_act *acts, size_t len);
 

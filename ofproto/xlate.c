@@ -68,7 +68,7 @@ static void mask_fragments(struct flow *mask, const struct flow *flow)
     }
 }
 
-void xlate(const struct xconfig *config, const struct flow *flow, struct xlate_out *out)
+static void begin(const struct flow *flow, struct xlate_out *out)
 {
     COUNTER_INC(xlate_actions);
     attrbuf_clear(&out->actions);
@@ -77,29 +77,30 @@ void xlate(const struct xconfig *config, const struct flow *flow, struct xlate_o
     out->n_rules = 0;
     out->n_recircs = 0;
     out->deps.n = 0;
-
     mask_metadata(&out->mask);
-    const struct xport *port = config ? xconfig_port_by_odp(config, flow->in_port) : NULL;
-    if (!port) {
-        out->verdict = XLATE_NO_PORT;
-        mask_vlans(&out->mask, flow);
-        return;
-    }
+    mask_vlans(&out->mask, flow);
+}
 
+void xlate_from(const struct xconfig *config, const struct xlate_in *in, struct xlate_out *out)
+{
+    const struct flow *flow = in->flow;
+
+    begin(flow, out);
     /* Not all of it: what the pipeline needs it sets up itself. */
     struct xlate_ctx ctx;
     memset(&ctx, 0, offsetof(struct xlate_ctx, flow));
     ctx.config = config;
     ctx.in = flow;
+    ctx.start = in;
     ctx.mask = &out->mask;
     ctx.out = out;
+    ctx.trace = in->trace;
     while (ctx.n_vlans < FLOW_MAX_VLANS && flow_vlan_present(&flow->vlan[ctx.n_vlans])) {
         ctx.vlan[ctx.n_vlans] = ctx.wire[ctx.n_vlans] = flow->vlan[ctx.n_vlans];
         ctx.n_vlans++;
     }
     ctx.n_wire = ctx.n_vlans;
-    mask_vlans(&out->mask, flow);
-    out->verdict = likely(!flow->recirc_id) ? xlate_bridge(&ctx, port) : xlate_resume(&ctx);
+    out->verdict = likely(!flow->recirc_id) ? xlate_bridge(&ctx, in->port) : xlate_resume(&ctx);
     xlate_fence_last(&ctx);
     flow_clear_pipeline(&out->mask);
     mask_fragments(&out->mask, flow);
@@ -107,10 +108,23 @@ void xlate(const struct xconfig *config, const struct flow *flow, struct xlate_o
     if (unlikely(out->actions.overflow)) {
         /* Half of a flood would be worse than none: nobody could say why one port does not hear it. */
         COUNTER_INC(xlate_too_big);
-        log_warn_rl(6, "port %s: the actions for a packet exceed %d bytes; it is dropped", port->name, XLATE_ACTIONS_SIZE);
+        log_warn_rl(6, "port %s: the actions for a packet exceed %d bytes; it is dropped", in->port->name, XLATE_ACTIONS_SIZE);
+        XLATE_TRACE(&ctx, STEP_ERROR, "the actions exceed %d bytes; the packet is dropped", XLATE_ACTIONS_SIZE);
         attrbuf_clear(&out->actions);
         out->n_recircs = 0;
         out->verdict = XLATE_TOO_BIG;
+    }
+}
+
+void xlate(const struct xconfig *config, const struct flow *flow, struct xlate_out *out)
+{
+    const struct xlate_in in = { .flow = flow, .port = config ? xconfig_port_by_odp(config, flow->in_port) : NULL };
+
+    if (likely(in.port)) {
+        xlate_from(config, &in, out);
+    } else {
+        begin(flow, out);
+        out->verdict = XLATE_NO_PORT;
     }
 }
 
@@ -120,16 +134,21 @@ enum xlate_verdict xlate_bridge(struct xlate_ctx *ctx, const struct xport *in_po
         COUNTER_INC(xlate_too_deep);
         log_warn_rl(6, "bridge %s: a packet passed %u bridges in a row, %u in all (a loop of patch ports?); it is dropped here",
                     in_port->bundle->bridge->name, ctx->depth, ctx->n_visits);
+        XLATE_TRACE(ctx, STEP_ERROR, "a packet passed %u bridges in a row, %u in all", ctx->depth, ctx->n_visits);
         return XLATE_TOO_DEEP;
     }
     const struct xbridge *br = in_port->bundle->bridge;
     if (!br->tables && !br->normal) {
         return XLATE_SECURE;
     }
+    struct xlate_step *outer = unlikely(ctx->trace) ? xlate_trace_enter(ctx->trace, STEP_BRIDGE, "bridge(\"%s\")", br->name) : NULL;
     ctx->n_visits++;
     ctx->depth++;
     enum xlate_verdict verdict = br->tables ? xlate_pipeline(ctx, in_port) : xlate_normal(ctx, in_port);
     ctx->depth--;
+    if (unlikely(ctx->trace)) {
+        xlate_trace_leave(ctx->trace, outer);
+    }
     return verdict;
 }
 
@@ -183,6 +202,7 @@ bool xlate_commit(struct xlate_ctx *ctx)
     }
     COUNTER_INC(xlate_unable);
     ctx->unable = true;
+    XLATE_TRACE(ctx, STEP_WARNING, "the kernel cannot rewrite the packet like this, dropping");
     return false;
 }
 

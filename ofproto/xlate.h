@@ -14,9 +14,12 @@
 #include "ofproto/dep.h"
 
 struct mac_table;
+struct ofp_act;
 struct recirc;
 struct rule;
 struct xconfig;
+struct xlate_trace;
+struct xport;
 
 /* A packet of this flow teaches that (VLAN, MAC) is behind BUNDLE. */
 struct effect {
@@ -87,5 +90,18 @@ struct xlate_out {
 
 /* Translates FLOW with CONFIG (NULL: every port is unknown) into *OUT, whose 'actions' the caller has initialised.  Under RCU. */
 void xlate(const struct xconfig *config, const struct flow *flow, struct xlate_out *out);
+
+/* A packet that need not have come in by a port of the datapath: for ofproto/trace. */
+struct xlate_in {
+    const struct flow *flow; /* Its registers and metadata, too, are what the first bridge begins with. */
+    /* By which it comes, in place of flow->in_port: a patch port as well.  One that is not there needs a number and a bundle with
+     * its bridge only. */
+    const struct xport *port;
+    const struct ofp_act *acts; /* ACTS_LEN bytes of actions, that are done in place of table 0's; NULL: table 0. */
+    size_t acts_len;
+    struct xlate_trace *trace; /* Gets the steps (xlate-trace.h); NULL: nobody wants them. */
+};
+/* Translates IN as xlate() does.  CONFIG is not NULL. */
+void xlate_from(const struct xconfig *config, const struct xlate_in *in, struct xlate_out *out);
 
 #endif

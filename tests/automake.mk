@@ -71,6 +71,7 @@ check_PROGRAMS += \
 	tests/unit/test-xlate-ct-data \
 	tests/unit/test-xlate-random \
 	tests/unit/test-xlate-tables \
+	tests/unit/test-xlate-trace \
 	tests/unit/test-xlate-tables-random \
 	tests/sim/test-engine \
 	tests/sim/test-engine-failures \
@@ -112,6 +113,7 @@ tests_unit_test_xlate_ct_data_SOURCES = tests/unit/test-xlate-ct-data.c tests/un
 tests_unit_test_xlate_ct_data_CPPFLAGS = $(AM_CPPFLAGS) -DSRCDIR='"$(srcdir)"'
 tests_unit_test_xlate_ct_SOURCES = tests/unit/test-xlate-ct.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_xlate_tables_SOURCES = tests/unit/test-xlate-tables.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
+tests_unit_test_xlate_trace_SOURCES = tests/unit/test-xlate-trace.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_xlate_tables_random_SOURCES = tests/unit/test-xlate-tables-random.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_tables_SOURCES = tests/unit/test-tables.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_sim_test_engine_SOURCES = tests/sim/test-engine.c tests/sim/sim-world.c tests/sim/sim-world-check.c tests/sim/sim-world.h \
