@@ -253,7 +253,7 @@ static NOINLINE void do_dec_ttl(struct xlate_ctx *ctx)
             write_number(ctx, OFP_FIELD_NW_TTL, ctx->flow.ip_ttl - 1);
         } else {
             XLATE_TRACE(ctx, STEP_WARNING, "IPv%d decrement TTL exception", ctx->flow.eth_type == htons(ETH_TYPE_IPV4) ? 4 : 6);
-            pipeline_fail(ctx, XLATE_TTL);
+            ctx->pipeline->list_ended = ctx->pipeline->expired = true;
         }
     }
 }
@@ -484,5 +484,9 @@ void pipeline_actions(struct xlate_ctx *ctx, const struct ofp_act *acts, size_t 
             xlate_trace_action(ctx, a);
         }
         do_action(ctx, a);
+        if (unlikely(ctx->pipeline->list_ended)) {
+            ctx->pipeline->list_ended = false;
+            return;
+        }
     }
 }

@@ -266,11 +266,14 @@ static NOINLINE void do_action_set(struct xlate_ctx *ctx)
 {
     const struct ofp_act *acts[PIPELINE_MAX_SET];
     unsigned int n = order_set(&ctx->pipeline->kept, acts);
+    bool expired = ctx->pipeline->expired;
 
     ctx->pipeline->kept.n_set = 0; /* It is done once: a ct in it brings the packet back without. */
-    for (unsigned int i = 0; i < n && !ctx->pipeline->ended; i++) {
+    ctx->pipeline->expired = false;
+    for (unsigned int i = 0; i < n && !ctx->pipeline->ended && !ctx->pipeline->expired; i++) {
         pipeline_actions(ctx, acts[i], acts[i]->len);
     }
+    ctx->pipeline->expired |= expired;
 }
 
 void pipeline_trace_set(struct xlate_ctx *ctx, const char *is)
@@ -321,6 +324,7 @@ static enum xlate_verdict run(struct xlate_ctx *ctx, struct pipeline *p, uint8_t
     return p->fault != XLATE_FORWARD ? p->fault
            : ctx->unable             ? XLATE_UNABLE
            : p->sent                 ? XLATE_FORWARD
+           : p->expired              ? XLATE_TTL
                                      : XLATE_TABLES;
 }
 

@@ -29,6 +29,8 @@ struct pipeline {
     uint8_t table_id;        /* Of the rule whose actions are being done. */
     int next_table;          /* To be met after this rule's actions (goto_table), or -1. */
     bool ended;              /* By exit, or by an error: nothing more is done. */
+    bool list_ended;         /* By a TTL that has expired: of the actions that are being done nothing more is done. */
+    bool expired;            /* That has been so. */
     bool sent;               /* Something was output, or meant to be. */
     enum xlate_verdict fault; /* Why it ended, or XLATE_FORWARD. */
     struct pipeline_kept kept;

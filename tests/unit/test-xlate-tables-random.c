@@ -155,13 +155,16 @@ static void put_actions(FILE *out, bool second, unsigned int table, unsigned int
     }
 }
 
+static unsigned int n_rules;
+
 static void add_random_rule(struct xbridge *br, bool second)
 {
     struct text t;
     FILE *out = text_open(&t);
     unsigned int table = rnd(3) ? rnd(LAST_TABLE + 1) : 0;
 
-    fprintf(out, "table=%u,priority=%u", table, 100 + (unsigned int) rand() % 1000000 % 60000);
+    /* No two alike: of two rules of one priority that both match, either may be met. */
+    fprintf(out, "table=%u,priority=%u", table, 100 + 32 * ((unsigned int) rand() % 2000) + n_rules++ % 32);
     put_match(out, second);
     fprintf(out, " actions=");
     put_actions(out, second, table, 0);
@@ -243,7 +246,7 @@ struct run {
     const struct xconfig *c;
     const struct xbridge *br;
     struct packet p;
-    bool ended, failed;
+    bool ended, failed, list_ended;
     int go_to;
     uint8_t table;
     const struct ofp_act *set[64];
@@ -447,8 +450,8 @@ static void run_simple(struct run *r, const struct ofp_act *a)
         break;
     case OFP_ACT_DEC_TTL:
         if (ofp_field_prereqs_ok(ofp_field(OFP_FIELD_NW_TTL), &r->p.f, NULL)) {
-            r->ended = r->failed = r->p.f.ip_ttl <= 1;
-            r->p.f.ip_ttl -= !r->failed;
+            r->list_ended = r->p.f.ip_ttl <= 1;
+            r->p.f.ip_ttl -= !r->list_ended;
         }
         break;
     case OFP_ACT_NOTE:
@@ -500,10 +503,11 @@ static void run_action(struct run *r, const struct ofp_act *a)
 static void run_actions(struct run *r, const struct ofp_act *acts, size_t len)
 {
     OFP_ACT_FOR_EACH (a, acts, len) {
-        if (!r->ended) {
+        if (!r->ended && !r->list_ended) {
             run_action(r, a);
         }
     }
+    r->list_ended = false; /* What led here goes on. */
 }
 
 /* Strip, push, TTL, then what sets fields, as written; the output last. */
@@ -513,7 +517,7 @@ static void run_set(struct run *r)
 
     for (unsigned int k = 0; k < ARRAY_SIZE(order); k++) {
         const struct ofp_act *last = NULL;
-        for (unsigned int i = 0; i < r->n_set && !r->ended; i++) {
+        for (unsigned int i = 0; i < r->n_set && !r->ended && !r->list_ended; i++) {
             int type = r->set[i]->type;
             bool sets = type != order[0] && type != order[1] && type != order[2] && type != order[4];
             if (order[k] < 0 && sets) {
@@ -521,7 +525,7 @@ static void run_set(struct run *r)
             }
             last = type == order[k] ? r->set[i] : last;
         }
-        if (last && !r->ended) {
+        if (last && !r->ended && !r->list_ended) {
             run_action(r, last);
         }
     }
@@ -689,6 +693,7 @@ static void packets_of_a_megaflow_fare_as_the_rules_say(void **state UNUSED)
         struct xbridge *a = kit_add_bridge(c, "a", "1:t 2:t? 3:a1^ 4:u2 5:tp"), *b = kit_add_bridge(c, "b", "10:tp 11:t 12:t");
         srand(seed);
         with_normal = !rnd(4);
+        n_rules = 0;
         for (unsigned int k = 10 + rnd(14); k > 0; k--) {
             add_random_rule(a, false);
         }
