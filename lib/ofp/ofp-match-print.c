@@ -133,17 +133,46 @@ static void print_packet_type(struct printer *p)
     }
 }
 
-static void print_vlan(struct printer *p)
+/* Can what MASK looks at of TCI be said as an id and a priority? */
+static bool is_plain_tci(uint16_t tci, uint16_t mask)
 {
-    uint16_t mask = ntohs(p->match->mask.vlan[0].tci), tci = ntohs(p->match->flow.vlan[0].tci);
     uint16_t vid = mask & VLAN_VID_MASK, pcp = mask & VLAN_PCP_MASK;
 
-    if ((mask & tci & VLAN_CFI) && (vid || pcp) && (!vid || vid == VLAN_VID_MASK) && (!pcp || pcp == VLAN_PCP_MASK)) {
+    return (mask & tci & VLAN_CFI) && (vid || pcp) && (!vid || vid == VLAN_VID_MASK) && (!pcp || pcp == VLAN_PCP_MASK);
+}
+
+/* The tag beneath is in no match of OpenFlow, but in flows that are traced. */
+static void print_inner_vlan(struct printer *p)
+{
+    uint16_t mask = ntohs(p->match->mask.vlan[1].tci), tci = ntohs(p->match->flow.vlan[1].tci);
+
+    if (!mask) {
+        return;
+    }
+    if (!is_plain_tci(tci, mask)) {
+        print_word(p, "vlan_tci1");
+        fprintf(p->out, mask == UINT16_MAX ? "=0x%04x" : "=0x%04x/0x%04x", tci, mask);
+        return;
+    }
+    if (mask & VLAN_VID_MASK) {
+        print_word(p, "dl_vlan1");
+        fprintf(p->out, "=%u", tci & VLAN_VID_MASK);
+    }
+    if (mask & VLAN_PCP_MASK) {
+        print_word(p, "dl_vlan_pcp1");
+        fprintf(p->out, "=%u", tci >> VLAN_PCP_SHIFT);
+    }
+}
+
+static void print_vlan(struct printer *p)
+{
+    if (is_plain_tci(ntohs(p->match->flow.vlan[0].tci), ntohs(p->match->mask.vlan[0].tci))) {
         print_field(p, OFP_FIELD_DL_VLAN);
         print_field(p, OFP_FIELD_DL_VLAN_PCP);
     } else {
         print_field(p, OFP_FIELD_VLAN_TCI);
     }
+    print_inner_vlan(p);
 }
 
 static void print_ip(struct printer *p, const struct protocol *proto)
