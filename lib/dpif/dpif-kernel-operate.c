@@ -129,6 +129,9 @@ static void put_flow_op(struct attrbuf *b, const struct dpif_op *op)
         attrbuf_put(b, OVS_FLOW_ATTR_MASK, op->flow.mask, op->flow.mask_len);
     }
     attrbuf_put(b, OVS_FLOW_ATTR_ACTIONS, op->flow.actions, op->flow.actions_len);
+    if (op->flow.clear) {
+        attrbuf_put(b, OVS_FLOW_ATTR_CLEAR, NULL, 0);
+    }
 }
 
 /* OVS_PACKET_ATTR_UPCALL_PID of Linux 6.17 and later; older kernels skip it. */

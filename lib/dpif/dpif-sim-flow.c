@@ -320,6 +320,9 @@ static int sim_flow_set(struct sim_dp *dp, struct sim_flow *flow, const struct d
         return -ENOENT;
     }
     sim_flow_set_actions(flow, op);
+    if (op->flow.clear) {
+        memset(&flow->stats, 0, sizeof flow->stats);
+    }
     return 0;
 }
 

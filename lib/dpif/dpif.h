@@ -137,6 +137,7 @@ struct dpif_op {
         struct {
             bool has_ufid;
             bool create; /* FLOW_MOD only. */
+            bool clear;  /* FLOW_MOD of a flow that is there, without 'create': what it has counted is forgotten. */
             struct ufid ufid;
             const struct nlattr *key, *mask, *actions;
             size_t key_len, mask_len, actions_len;
