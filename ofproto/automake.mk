@@ -18,6 +18,8 @@ lib_libsluice_a_SOURCES += \
 	ofproto/upcall.h ofproto/upcall-parse.c ofproto/upcall-translate.c ofproto/upcall-install.c \
 	ofproto/xlate.c ofproto/xlate.h ofproto/xlate-normal.c ofproto/xlate-ctx.h \
 	ofproto/xlate-trace.c ofproto/xlate-trace.h \
+	ofproto/trace-ctl.c ofproto/trace-flow.c ofproto/trace-print.c ofproto/trace.h ofproto/engine-flow.c \
+	ofproto/tables-ctl.c \
 	ofproto/xlate-pipeline.c ofproto/xlate-pipeline.h ofproto/xlate-actions.c ofproto/xlate-acts.c ofproto/xlate-acts.h \
 	ofproto/xlate-ct.c ofproto/xlate-fence.c ofproto/xlate-recirc.c ofproto/recirc.c ofproto/recirc.h ofproto/ct-check.c ofproto/ct-check.h \
 	ofproto/rule.c ofproto/rule.h ofproto/tables.c ofproto/tables.h ofproto/flow-mod.c ofproto/flow-mod.h \

@@ -125,5 +125,8 @@ void engine_unixctl_init(void)
     }
     unixctl_register("dpif-netlink/dispatch-mode", "", 0, 0, dispatch_mode_show, NULL);
     engine_dump_init();
+    engine_flow_init();
+    tables_ctl_init();
+    trace_ctl_init();
     engine_show_init();
 }

@@ -3,6 +3,7 @@
  * They run in the control socket's thread, with a dump of their own; nobody else waits for them. */
 #include <config.h>
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -11,6 +12,7 @@
 #include "lib/base/util.h"
 #include "lib/odp/odp-actions.h"
 #include "lib/odp/odp-key.h"
+#include "lib/ofp/ofp-match.h"
 #include "lib/pkt/flow.h"
 #include "lib/rpc/unixctl.h"
 #include "ofproto/engine-ctl.h"
@@ -25,6 +27,8 @@ struct dump {
     bool verbose;
     int names; /* 0 or 1; -1: as 'verbose' is. */
     const char *bridge; /* NULL: all flows; else of its ports. */
+    bool filtered;
+    struct match filter; /* Only flows that may cover packets of this; 'ofp_in_port' in it is the datapath's number. */
 };
 
 /* Under RCU. */
@@ -77,6 +81,15 @@ static void print_flow(const struct dump *d, const struct dpif_flow *f, const st
     putc('\n', d->out);
 }
 
+void engine_print_flow(struct engine *e, FILE *out, const struct dpif_flow *f, bool verbose, bool names)
+{
+    const struct dump d = { .e = e, .out = out, .verbose = verbose, .names = names };
+
+    rcu_read_lock();
+    print_flow(&d, f, flowcache_config(&e->fc), clock_msec());
+    rcu_read_unlock();
+}
+
 /* Is F of a port of bridge NAME? */
 static bool flow_is_of_bridge(const struct dpif_flow *f, const struct xconfig *config, const char *name)
 {
@@ -86,6 +99,26 @@ static bool flow_is_of_bridge(const struct dpif_flow *f, const struct xconfig *c
     }
     const struct xport *port = xconfig_port_by_odp(config, flow.in_port);
     return port && !strcmp(port->bundle->bridge->name, name);
+}
+
+/* May a packet of FILTER be one of F's? */
+static bool flow_meets_filter(const struct dpif_flow *f, const struct match *filter)
+{
+    struct flow flow, mask;
+
+    if (odp_key_to_flow(f->key, f->key_len, &flow) == ODP_FIT_ERROR
+        || odp_mask_to_flow(f->mask, f->mask_len, &flow, &mask) == ODP_FIT_ERROR) {
+        return false;
+    }
+    flow.ofp_in_port = htons(MIN(flow.in_port.n, UINT16_MAX));
+    FLOW_MASK_FIELD(&mask, ofp_in_port);
+    flow_apply_mask(&mask, &filter->mask);
+    return flow_equal_masked(&flow, &filter->flow, &mask);
+}
+
+static bool is_shown(const struct dump *d, const struct dpif_flow *f, const struct xconfig *config)
+{
+    return (!d->bridge || flow_is_of_bridge(f, config, d->bridge)) && (!d->filtered || flow_meets_filter(f, &d->filter));
 }
 
 static int dump_flows(const struct dump *d)
@@ -114,7 +147,7 @@ static int dump_flows(const struct dump *d)
             }
             rcu_read_lock();
             const struct xconfig *config = flowcache_config(&d->e->fc);
-            if (!d->bridge || flow_is_of_bridge(&f, config, d->bridge)) {
+            if (is_shown(d, &f, config)) {
                 print_flow(d, &f, config, now);
             }
             rcu_read_unlock();
@@ -150,8 +183,7 @@ static bool type_is_shown(const char *text, bool *ret_known)
     return shown;
 }
 
-/* "ovs-system" or "system@ovs-system". */
-static bool is_our_datapath(struct engine *e, const char *name)
+bool engine_is_datapath(struct engine *e, const char *name)
 {
     const char *at = strchr(name, '@');
     if (at && (strncmp(name, dpif_type(e->dpif), at - name) || dpif_type(e->dpif)[at - name])) {
@@ -205,14 +237,22 @@ static void dpctl_dump_flows(struct unixctl_conn *conn, int argc, const char *ar
                                     "partially-offloaded and all", argv[i]);
                 goto out;
             }
+        } else if (!strncmp(argv[i], "filter=", 7)) {
+            char *wrong = ofp_match_scan(argv[i] + 7, &d.filter);
+            if (wrong) {
+                unixctl_error(conn, "Failed to parse filter (%s)", wrong);
+                free(wrong);
+                goto out;
+            }
+            d.filtered = true;
         } else if (strchr(argv[i], '=')) {
-            unixctl_error(conn, "\"%s\" is not supported; only type= is", argv[i]);
+            unixctl_error(conn, "\"%s\" is not supported; only filter= and type= are", argv[i]);
             goto out;
         } else {
             dp = argv[i];
         }
     }
-    if (dp && (!e || !is_our_datapath(e, dp))) {
+    if (dp && (!e || !engine_is_datapath(e, dp))) {
         unixctl_error(conn, "no datapath named \"%s\"", dp);
     } else if (!e || !shown) {
         unixctl_reply(conn, NULL);
@@ -261,7 +301,7 @@ static void dpctl_del_flows(struct unixctl_conn *conn, int argc, const char *arg
     struct dpif_session *session;
     int error = 0;
 
-    if (argc > 1 && (!e || !is_our_datapath(e, argv[1]))) {
+    if (argc > 1 && (!e || !engine_is_datapath(e, argv[1]))) {
         unixctl_error(conn, "no datapath named \"%s\"", argv[1]);
         goto out;
     }
@@ -287,7 +327,7 @@ out:
 
 void engine_dump_init(void)
 {
-    unixctl_register("dpctl/dump-flows", "[-m] [--names | --no-names] [dp] [type=...]", 0, 6, dpctl_dump_flows, NULL);
+    unixctl_register("dpctl/dump-flows", "[-m] [--names | --no-names] [dp] [filter=...] [type=...]", 0, 6, dpctl_dump_flows, NULL);
     unixctl_register("dpif/dump-flows", "[-m] [--names | --no-names] bridge", 1, 3, dpif_dump_flows, NULL);
     unixctl_register("dpif/del-flows", "dp", 1, 1, dpctl_del_flows, NULL);
     unixctl_register("dpctl/del-flows", "[dp]", 0, 1, dpctl_del_flows, NULL);

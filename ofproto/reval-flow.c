@@ -108,7 +108,7 @@ static bool translate_again(struct reval *r, struct ukey *u) REQUIRES(u->lock)
 }
 
 /* What the packets since the last look would have done on the slow path: refresh what was learned. */
-static void run_effects(struct flowcache *fc, const struct effect *effects, unsigned int n, uint64_t used)
+void reval_run_effects(struct flowcache *fc, const struct effect *effects, unsigned int n, uint64_t used)
 {
     dep_t changed[XLATE_MAX_EFFECTS * MAC_LEARN_DEPS];
     size_t n_changed = 0;
@@ -164,7 +164,7 @@ static void reval_ukey(struct reval *r, struct ukey *u, const struct dpif_flow_s
     lock_release(&u->lock);
 
     /* Outside of the lock: the MAC table's rank is lower. */
-    run_effects(r->fc, effects, n_effects, used);
+    reval_run_effects(r->fc, effects, n_effects, used);
 }
 
 /* Makes a ukey for F, so that it is judged like any other; deletes it if it cannot be understood. */

@@ -33,6 +33,8 @@ void reval_uninit(struct reval *r);
 void reval_flows(struct reval *r, const struct dpif_flow *flows, int n);
 /* The dump did not show these: looks at each by name, and forgets those that are gone. */
 void reval_unseen(struct reval *r, const struct ufid *ufids, size_t n);
+/* What packets with EFFECTS, the last of them at USED (ms), teach.  Any thread, under RCU since their translation. */
+void reval_run_effects(struct flowcache *fc, const struct effect *effects, unsigned int n, uint64_t used);
 /* Deletes all flows that have a ukey. */
 void reval_purge(struct reval *r);
 
