@@ -15,6 +15,7 @@
 #include "lib/base/util.h"
 #include "ofproto/engine-private.h"
 #include "ofproto/recirc.h"
+#include "ofproto/tables.h"
 #include "ofproto/xlate-config.h"
 
 LOG_MODULE(engine);
@@ -570,6 +571,22 @@ void engine_assert_dispatch(struct engine *e, bool known)
 
 /* ---- What is seen from outside. ---- */
 
+static bool count_rule(struct rule *r UNUSED, void *n)
+{
+    ++*(size_t *) n;
+    return true;
+}
+
+static void count_rules(const struct xconfig *c, void *n)
+{
+    for (size_t i = 0; c && i < c->n_bridges; i++) {
+        struct tables *t = c->bridges[i]->tables;
+        if (t) {
+            tables_for_each(t, TABLE_ALL, NULL, tables_version(t), count_rule, n);
+        }
+    }
+}
+
 void engine_memory(struct engine *e, struct engine_memory *ret)
 {
     lock_acquire(&e->lock);
@@ -577,6 +594,8 @@ void engine_memory(struct engine *e, struct engine_memory *ret)
     lock_release(&e->lock);
     ret->n_revalidators = revalidators_n(e->revalidators);
     ret->n_ukeys = ukey_table_count(e->fc.ukeys);
+    ret->n_rules = 0;
+    engine_with_config(e, count_rules, &ret->n_rules); /* The lock of the tables is main's while it changes them. */
 }
 
 void engine_with_config(struct engine *e, void (*f)(const struct xconfig *, void *aux), void *aux)

@@ -84,10 +84,11 @@ void engine_watch(struct engine *e);
  * dpif/dump-flows.  Once, before the control socket opens. */
 void engine_unixctl_init(void);
 
-/* For memory/show: prints "handlers:N revalidators:N udpif keys:N" style pairs into *RET.  Any thread. */
+/* For memory/show: how many there are.  Any thread. */
 struct engine_memory {
     unsigned int n_handlers, n_revalidators;
     uint64_t n_ukeys;
+    size_t n_rules; /* Of all bridges. */
 };
 void engine_memory(struct engine *e, struct engine_memory *ret);
 

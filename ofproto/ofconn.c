@@ -150,6 +150,10 @@ static void closed_cb(struct ofp_conn *conn, int error, const char *why, void *c
 
 static const struct ofp_conn_ops conn_ops = { .message = message_cb, .room = room_cb, .closed = closed_cb };
 
+static size_t n_ofconns; /* Atomic, relaxed. */
+
+size_t ofproto_n_conns(void) { return __atomic_load_n(&n_ofconns, __ATOMIC_RELAXED); }
+
 struct ofconn *ofconn_create(struct ofproto *o, struct ofp_conn *conn, struct controller *controller)
 {
     struct ofconn *c = xzalloc(sizeof *c);
@@ -171,6 +175,7 @@ struct ofconn *ofconn_create(struct ofproto *o, struct ofp_conn *conn, struct co
         c->next->prev_next = &c->next;
     }
     o->conns = c;
+    __atomic_add_fetch(&n_ofconns, 1, __ATOMIC_RELAXED);
     return c;
 }
 
@@ -184,6 +189,7 @@ void ofconn_accept(struct ofproto *o, struct ofp_conn *conn, struct controller *
 
 void ofconn_destroy(struct ofconn *c)
 {
+    __atomic_sub_fetch(&n_ofconns, 1, __ATOMIC_RELAXED);
     *c->prev_next = c->next;
     if (c->next) {
         c->next->prev_next = c->prev_next;

@@ -8,6 +8,7 @@
 #ifndef OFPROTO_OFPROTO_H
 #define OFPROTO_OFPROTO_H 1
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "lib/ofp/ofp-msg-port.h"
@@ -38,6 +39,8 @@ void ofproto_set_ports(struct ofproto *o, const struct ofp_port *ports, size_t n
 #define OFPROTO_VERSIONS (1u << OFP10_VERSION | 1u << OFP13_VERSION | 1u << OFP14_VERSION | 1u << OFP15_VERSION)
 /* Opens RUNDIR/NAME.mgmt, for ovs-ofctl, and NAME.snoop, unless they are open.  A failure is logged, and tried again. */
 void ofproto_listen(struct ofproto *o);
+/* Clients of all bridges.  Any thread. */
+size_t ofproto_n_conns(void);
 /* Once a second: rules whose time is over leave, and what could not be opened is tried again. */
 void ofproto_tick(struct ofproto *o);
 

@@ -11,6 +11,7 @@
 #include "lib/base/util.h"
 #include "lib/rpc/unixctl.h"
 #include "ofproto/engine.h"
+#include "ofproto/ofproto.h"
 #include "vswitchd/control.h"
 #include "vswitchd/view.h"
 
@@ -112,8 +113,10 @@ static void memory_show(struct unixctl_conn *conn, int argc UNUSED, const char *
     FILE *out = text_open(&t);
     put(out, "handlers", m.n_handlers);
     put(out, "idl-cells-Open_vSwitch", view_db_cells());
+    put(out, "ofconns", ofproto_n_conns());
     put(out, "ports", n_ports);
     put(out, "revalidators", m.n_revalidators);
+    put(out, "rules", m.n_rules);
     put(out, "udpif keys", m.n_ukeys);
     fputc('\n', out);
     unixctl_reply_take(conn, text_close(&t));
