@@ -223,3 +223,7 @@ dist_check_SCRIPTS += tests/model/check-model
 EXTRA_DIST += tests/ofp/capture-requests tests/ofp/requests.txt tests/ofp/requests-more.txt tests/ofp/requests.expected \
 	tests/ofp/replies.txt
 dist_check_SCRIPTS += tests/ofp/check-replies
+
+# ofproto/trace beside the packaged daemon's.
+EXTRA_DIST += tests/trace/switches.py tests/trace/pipelines.py tests/trace/traces.py
+dist_check_SCRIPTS += tests/trace/check-trace

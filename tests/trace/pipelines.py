@@ -3,6 +3,7 @@
 Values come from small sets, so that packets and rules meet.  ACTIONS, MATCHES and PACKETS are lists of functions of a Maker: who can do more
 appends to them.
 """
+import re
 
 MACS = ["02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:03", "ff:ff:ff:ff:ff:ff", "01:00:5e:00:00:01"]
 IPS = ["10.0.0.1", "10.0.0.2", "10.0.1.3", "10.1.0.4", "192.168.0.5"]
@@ -13,14 +14,19 @@ TCPS = [22, 80, 443, 1000, 8080]
 VLANS = [5, 6, 7]
 N_TABLES = 4
 N_PORTS = 4
+PATCH = 5  # The number of a port that leads to another bridge; rules send to it now and then.
 
 
 class Maker:
-    """A source of rules and packets.  OFF: names of actions that are not to be made."""
+    """A source of rules and packets.  OFF: names of actions that are not to be made.
 
-    def __init__(self, random, off=()):
+    VERSION is that of OpenFlow to give the rules in: 10, which has no instructions and lets actions be that do not fit the match; or 15."""
+
+    def __init__(self, random, off=(), version=None):
         self.random = random
-        self.off = set(off)
+        self.version = version or random.choice([10, 15])
+        self.patch = True
+        self.off = set(off) | ({"push_vlan", "instructions"} if self.version == 10 else set())
 
     def pick(self, values):
         return self.random.choice(values)
@@ -31,49 +37,63 @@ class Maker:
     def port(self):
         return self.random.randint(1, N_PORTS)
 
+    def port_or_patch(self):
+        return PATCH if self.patch and self.chance(0.15) else self.port()
+
     # ---- Rules. ----
 
     def match(self):
-        return self.pick(MATCHES)(self)
+        while True:
+            make = self.pick(MATCHES)
+            if self.version != 10 or make is not by_metadata:
+                return make(self)
 
-    def action(self, table):
+    def action(self, table, match):
         while True:
             make = self.pick(ACTIONS)
-            if make.__name__.rstrip("_") not in self.off:
+            name = make.__name__.rstrip("_")
+            fits = (self.version == 10 and name != "set_transport") or name not in NEEDS or re.match(NEEDS[name], match)
+            if name not in self.off and fits:
                 return make(self, table)
 
-    def actions(self, table):
+    def actions(self, table, match):
         if self.chance(0.1):
             return "drop"
-        acts = [self.action(table) for _ in range(self.random.randint(1, 4))]
+        acts = [self.action(table, match) for _ in range(self.random.randint(1, 4))]
+        if "instructions" in self.off:
+            return ",".join(acts)
         # Instructions come last, and in order.
         tail = []
-        if self.chance(0.15) and "write_actions" not in self.off:
+        if self.chance(0.2):
             tail.append("write_actions(%s)" % self.pick(["output:%d" % self.port(), "set_field:1->reg5,output:%d" % self.port(),
                                                          "mod_dl_src:02:00:00:00:00:09,output:%d" % self.port()]))
-        if self.chance(0.1) and "write_metadata" not in self.off:
+        if self.chance(0.1):
             tail.append("write_metadata:%#x/0xff" % self.random.randint(0, 3))
         if self.chance(0.2) and table + 1 < N_TABLES:
             tail.append("goto_table:%d" % self.random.randint(table + 1, N_TABLES - 1))
         return ",".join(acts + tail)
 
-    def rule(self):
+    def rule(self, priority):
         table = self.random.randint(0, N_TABLES - 1)
-        parts = ["table=%d" % table, "priority=%d" % self.random.randint(0, 6)]
+        parts = ["table=%d" % table, "priority=%d" % priority]
         if self.chance(0.3):
             parts.insert(0, "cookie=%#x" % self.random.randint(1, 99))
         match = self.match()
-        return ",".join(parts + ([match] if match else [])) + " actions=" + self.actions(table)
+        return ",".join(parts + ([match] if match else [])) + " actions=" + self.actions(table, match)
 
     def pipeline(self, n):
-        """N rules and one that catches what is left in table 0."""
-        return [self.rule() for _ in range(n)] + ["table=0,priority=0,actions=resubmit(,1)"]
+        """N rules and one that catches what is left in table 0.  No two have one priority: either might be met."""
+        priorities = list(range(1, n + 1))
+        self.random.shuffle(priorities)
+        return [self.rule(p) for p in priorities] + ["table=0,priority=0,actions=resubmit(,1)"]
 
     # ---- Packets. ----
 
     def packet(self):
-        """A packet as ofproto/trace takes it: all that it has is said."""
-        fields = ["in_port=%d" % self.port(), "dl_src=" + self.pick(MACS[:3]), "dl_dst=" + self.pick(MACS)]
+        """A packet as ofproto/trace takes it: all that it has is said.  It is not to its own sender: whether NORMAL learns first or looks first is
+        seen with those only."""
+        source = self.pick(MACS[:3])
+        fields = ["in_port=%d" % self.port(), "dl_src=" + source, "dl_dst=" + self.pick([m for m in MACS if m != source])]
         if self.chance(0.3):
             fields += ["dl_vlan=%d" % self.pick(VLANS), "dl_vlan_pcp=%d" % self.random.randint(0, 7)]
         return self.pick(PACKETS)(self) + "," + ",".join(fields)
@@ -84,11 +104,16 @@ class Maker:
     def ipv6(self):
         return "ipv6_src=%s,ipv6_dst=%s,nw_ttl=%d" % (self.pick(IP6S), self.pick(IP6S), self.pick([1, 64]))
 
-    def transport(self):
-        return "tp_src=%d,tp_dst=%d" % (self.pick(TCPS), self.pick(TCPS))
+    def transport(self, protocol):
+        return "%s_src=%d,%s_dst=%d" % (protocol, self.pick(TCPS), protocol, self.pick(TCPS))
 
 
 # ---- What there is to choose from. ----
+
+# What the match must begin with for an action to be consistent with it, as OpenFlow 1.1 and later want it.
+NEEDS = {"set_ip": "(ip|tcp|udp|icmp),", "set_transport": "(tcp|udp|tcp6),", "set_tos": "(ip|tcp|udp|icmp|ipv6|tcp6),",
+         "dec_ttl": "(ip|tcp|udp|icmp|ipv6|tcp6),", "set_vlan": "dl_vlan=|vlan_tci=0x1000", "strip_vlan": "dl_vlan=|vlan_tci=0x1000"}
+
 
 def anything(m):
     return ""
@@ -155,7 +180,7 @@ MATCHES = [anything, by_port, by_address, by_source, by_net, by_net, by_nets, by
 
 
 def output(m, table):
-    return "output:%d" % m.port()
+    return "output:%d" % m.port_or_patch()
 
 
 def output_missing(m, table):
@@ -179,11 +204,12 @@ def output_reg(m, table):
 
 
 def resubmit(m, table):
-    return "resubmit(,%d)" % m.random.randint(min(table + 1, N_TABLES - 1), N_TABLES - 1)
+    """Only onwards: a loop ends at a limit, and what then becomes of the packet is another matter.  The last table leads to an empty one."""
+    return "resubmit(,%d)" % m.random.randint(table + 1, N_TABLES)
 
 
 def resubmit_port(m, table):
-    return "resubmit(%d,%d)" % (m.port(), m.random.randint(min(table + 1, N_TABLES - 1), N_TABLES - 1))
+    return "resubmit(%d,%d)" % (m.port(), m.random.randint(table + 1, N_TABLES))
 
 
 def load(m, table):
@@ -208,6 +234,7 @@ def set_ip(m, table):
 
 
 def set_transport(m, table):
+    """Of TCP and UDP only: in 1.0 the packaged switch writes type and code of ICMP by this, which ovs-actions(7) does not say."""
     return "mod_tp_%s:%d" % (m.pick(["src", "dst"]), m.pick(TCPS))
 
 
@@ -216,7 +243,8 @@ def set_tos(m, table):
 
 
 def set_vlan(m, table):
-    return m.pick(["mod_vlan_vid:%d" % m.pick(VLANS), "mod_vlan_pcp:%d" % m.random.randint(0, 7)])
+    """Never to a tag with a priority and no id."""
+    return "mod_vlan_vid:%d" % m.pick(VLANS) + (",mod_vlan_pcp:%d" % m.random.randint(0, 7) if m.chance(0.5) else "")
 
 
 def strip_vlan(m, table):
@@ -236,7 +264,7 @@ def stack(m, table):
 
 
 def clone(m, table):
-    return "clone(%s,output:%d)" % (m.pick(["load:1->NXM_NX_REG0[]", "mod_dl_src:" + MACS[2], "mod_nw_dst:" + IPS[4]]), m.port())
+    return "clone(%s,output:%d)" % (m.pick(["load:1->NXM_NX_REG0[]", "mod_dl_src:" + MACS[2]]), m.port())
 
 
 def note(m, table):
@@ -252,11 +280,11 @@ ACTIONS = [output, output, output, output_missing, in_port, normal, flood, outpu
 
 
 def tcp(m):
-    return "tcp,%s,%s" % (m.ipv4(), m.transport())
+    return "tcp,%s,%s" % (m.ipv4(), m.transport("tcp"))
 
 
 def udp(m):
-    return "udp,%s,%s" % (m.ipv4(), m.transport())
+    return "udp,%s,%s" % (m.ipv4(), m.transport("udp"))
 
 
 def icmp(m):
@@ -264,7 +292,7 @@ def icmp(m):
 
 
 def tcp6(m):
-    return "tcp6,%s,%s" % (m.ipv6(), m.transport())
+    return "tcp6,%s,%s" % (m.ipv6(), m.transport("tcp"))
 
 
 def arp(m):

@@ -136,9 +136,11 @@ class Switch:
                      "ofport_request=%d" % no]
         self.vsctl(*args)
 
-    def flows(self, bridge, flows, version="OpenFlow15"):
-        """Makes the tables of BRIDGE be FLOWS."""
-        self.ofctl("-O", version, "replace-flows", bridge, "-", stdin="\n".join(flows) + "\n")
+    def flows(self, bridge, flows, version=10):
+        """Makes the tables of BRIDGE be FLOWS; in 1.0 actions need not fit the match."""
+        version = "OpenFlow%d" % version
+        self.ofctl("-O", version, "del-flows", bridge)
+        self.ofctl("-O", version, "add-flows", bridge, "-", stdin="\n".join(flows) + "\n")
 
     def ports(self):
         """Datapath port number (text) -> interface."""
