@@ -2,6 +2,7 @@
 #include <config.h>
 
 #include <limits.h>
+#include <linux/openvswitch.h>
 #include <stdlib.h>
 
 #include "lib/base/clock.h"
@@ -18,6 +19,7 @@
 
 #define MAX_WORDS 4
 #define MAX_CT_NEXT 64
+#define MAX_FORKS 64 /* Packets that come back, in all. */
 
 /* What the command says. */
 struct trace_args {
@@ -35,6 +37,7 @@ struct trace_args {
 struct trace_job {
     struct engine *engine;
     struct trace_args args;
+    bool side_effects;
     struct text text;
     char *error;
 };
@@ -185,30 +188,63 @@ static char *scan_actions(const struct trace_args *a, const struct trace_packet 
 
 /* ---- The translation. ---- */
 
-static const struct ofp_act no_action; /* Of a packet-out that drops: that there are no actions is not that there is no list of them. */
 
-static void translate(struct trace_job *job, const struct xconfig *config, const struct trace_packet *packet, const struct buf *acts,
-                      bool side_effects)
+/* Copies that are still to be brought back, in their order. */
+struct forks {
+    struct xlate_fork *list;
+    size_t n;
+};
+
+/* Translates PACKET and prints what comes of it; adds to FORKS. */
+static void translate(struct trace_job *job, const struct xconfig *config, const struct trace_packet *packet, const struct ofp_act *acts,
+                      size_t acts_len, struct forks *forks)
 {
-    struct xlate_trace steps;
+    struct xlate_trace *steps = xmalloc(sizeof *steps);
     struct xlate_out *result = xzalloc(sizeof *result);
     uint8_t *memory = xmalloc(XLATE_ACTIONS_SIZE);
-    struct xlate_in in = { .flow = &packet->flow, .port = packet->port, .trace = &steps, .acts_len = acts->len };
+    const struct xlate_in in = { .flow = &packet->flow, .port = packet->port, .trace = steps, .acts = acts, .acts_len = acts_len };
 
     attrbuf_init(&result->actions, memory, XLATE_ACTIONS_SIZE);
-    xlate_trace_init(&steps);
-    steps.side_effects = side_effects;
-    if (job->args.packet_out) {
-        in.acts = acts->len ? (const struct ofp_act *) acts->data : &no_action;
-    }
+    xlate_trace_init(steps);
+    steps->side_effects = job->side_effects;
     xlate_from(config, &in, result);
-    if (side_effects) {
+    if (job->side_effects) {
         reval_run_effects(&job->engine->fc, result->effects, result->n_effects, clock_msec());
     }
-    trace_print(text_open(&job->text), &(struct trace_result) { packet, &steps, result });
-    xlate_trace_uninit(&steps);
+    trace_print(job->text.out, &(struct trace_result) { packet, steps, result });
+    forks->list = xrealloc(forks->list, (forks->n + steps->n_forks) * sizeof *forks->list + 1);
+    memcpy(&forks->list[forks->n], steps->forks, steps->n_forks * sizeof *forks->list);
+    forks->n += steps->n_forks;
+    xlate_trace_uninit(steps);
+    free(steps);
     free(memory);
     free(result);
+}
+
+/* PACKET, and then its copies as they come back: a rule that sends packets around for ever is followed for a while. */
+static void translate_all(struct trace_job *job, const struct xconfig *config, struct trace_packet *packet, const struct buf *acts)
+{
+    static const struct ofp_act no_action; /* Of a packet-out that drops: that is not that there is no list of actions. */
+    const struct ofp_act *list = acts->len ? (const struct ofp_act *) acts->data : job->args.packet_out ? &no_action : NULL;
+    struct forks forks = { NULL, 0 };
+
+    text_open(&job->text);
+    translate(job, config, packet, list, acts->len, &forks);
+    for (size_t i = 0, n_cts = 0; i < forks.n && i < MAX_FORKS; i++) {
+        struct xlate_fork *f = &forks.list[i];
+        bool chosen = f->conntracked && n_cts < job->args.n_ct_next;
+        if (f->conntracked) {
+            f->flow.ct_state = chosen ? job->args.ct_next[n_cts] : OVS_CS_F_TRACKED | OVS_CS_F_NEW;
+            n_cts++;
+        }
+        trace_print_fork(job->text.out, f, chosen);
+        packet->flow = f->flow;
+        translate(job, config, packet, NULL, 0, &forks);
+    }
+    if (forks.n > MAX_FORKS) {
+        fprintf(job->text.out, "\nof %zu packets that come back only the first %d are traced\n", forks.n, MAX_FORKS);
+    }
+    free(forks.list);
 }
 
 /* Under RCU. */
@@ -223,7 +259,8 @@ static void trace_with(const struct xconfig *config, void *job_)
         job->error = scan_actions(&job->args, packet, &acts);
     }
     if (!job->error) {
-        translate(job, config, packet, &acts, frame.len || job->args.generate);
+        job->side_effects = frame.len || job->args.generate;
+        translate_all(job, config, packet, &acts);
     }
     buf_uninit(&acts);
     buf_uninit(&frame);

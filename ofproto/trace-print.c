@@ -36,7 +36,6 @@ static void print_steps(FILE *out, const struct xlate_step *first, int level)
             print_steps(out, s->first, level + 2 * deeper);
             break;
         case STEP_TABLE:
-        case STEP_RESUME:
             put_indent(out, level + deeper);
             fprintf(out, "%s\n", s->text);
             print_steps(out, s->first, level + 2 * deeper);
@@ -73,7 +72,7 @@ static void exact_match(const struct flow *flow, struct match *ret)
     odp_mask_exact(flow, &ret->mask);
     memset(&ret->mask, 0, begin);
     memset((uint8_t *) &ret->mask + end, 0, sizeof ret->mask - end);
-    ret->mask.is_l3 = flow->is_l3 ? 0xff : 0;
+    ret->mask.is_l3 = flow->is_l3 || flow->recirc_id ? 0xff : 0;
     if (!flow_vlan_present(&flow->vlan[0])) {
         ret->mask.vlan[1].tci = 0; /* What is beneath is of interest if there is a tag. */
     }
@@ -131,6 +130,34 @@ static void print_megaflow(FILE *out, const struct trace_result *r)
     flow_apply_mask(&m.flow, &m.mask);
     fputs("Megaflow: ", out);
     ofp_match_print(out, &m, OFP_DEFAULT_PRIORITY);
+    putc('\n', out);
+}
+
+static void put_rule_line(FILE *out)
+{
+    for (int i = 0; i < 79; i++) {
+        putc('=', out);
+    }
+    putc('\n', out);
+}
+
+void trace_print_fork(FILE *out, const struct xlate_fork *f, bool chosen)
+{
+    const struct ofp_field *state = ofp_field(OFP_FIELD_CT_STATE);
+    union ofp_value value;
+
+    putc('\n', out);
+    put_rule_line(out);
+    fprintf(out, "recirc(0x%x)", f->flow.recirc_id);
+    if (f->conntracked && chosen) {
+        fputs(" - resume conntrack with ct_state=", out);
+        ofp_field_get(state, &f->flow, &value);
+        ofp_field_print(out, state, &value, NULL);
+    } else if (f->conntracked) {
+        fputs(" - resume conntrack with default ct_state=trk|new (use --ct-next to customize)", out);
+    }
+    putc('\n', out);
+    put_rule_line(out);
     putc('\n', out);
 }
 

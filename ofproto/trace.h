@@ -40,5 +40,7 @@ struct trace_result {
     const struct xlate_out *out;
 };
 void trace_print(FILE *out, const struct trace_result *r);
+/* What stands before the part about F, whose conntrack state has been CHOSEN (--ct-next), or not. */
+void trace_print_fork(FILE *out, const struct xlate_fork *f, bool chosen);
 
 #endif

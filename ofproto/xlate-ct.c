@@ -159,16 +159,37 @@ static void put_ct(struct xlate_ctx *ctx, const struct ofp_act_ct *a)
     attrbuf_nest_end(b, nest);
 }
 
+static void trace_nested(struct xlate_ctx *ctx, const struct ofp_act_ct *a)
+{
+    size_t len;
+    const struct ofp_act *nested = ofp_act_nested(&a->act, &len);
+
+    OFP_ACT_FOR_EACH (n, nested, len) {
+        xlate_trace_action(ctx, n);
+    }
+    if (!len) {
+        xlate_trace_add(ctx->trace, STEP_ACTION, "drop"); /* As a list of no actions is shown. */
+    }
+}
+
 NOINLINE void pipeline_ct(struct xlate_ctx *ctx, const struct ofp_act_ct *a)
 {
+    if (unlikely(ctx->trace)) {
+        trace_nested(ctx, a);
+    }
     if (!xlate_commit(ctx)) {
         return; /* A packet that is not as it should be is to be noted of no connection. */
     }
     put_ct(ctx, a);
     ctx->n_cts++;
     if (a->table != OFP_TABLE_ALL) {
+        unsigned int n_forks = unlikely(ctx->trace) ? ctx->trace->n_forks : 0;
         xlate_fork(ctx, a->table, true);
+        if (unlikely(ctx->trace) && ctx->trace->n_forks > n_forks) {
+            xlate_trace_zone(ctx, zone_of(ctx, a));
+        }
     }
+    XLATE_TRACE(ctx, STEP_NOTE, "Sets the packet to an untracked state, and clears all the conntrack fields.");
     pipeline_untrack(ctx); /* What conntrack says now is for the copy that comes back. */
 }
 

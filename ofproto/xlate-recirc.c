@@ -80,6 +80,9 @@ NOINLINE void xlate_fork(struct xlate_ctx *ctx, uint8_t table, bool conntracked)
     ctx->pipeline->sent = true;
     out->recircs[out->n_recircs++] = r;
     odp_put_recirc(&out->actions, recirc_id(r));
+    if (unlikely(ctx->trace)) {
+        xlate_trace_fork(ctx, recirc_id(r), table, conntracked);
+    }
 }
 
 enum xlate_verdict xlate_resume(struct xlate_ctx *ctx)
@@ -99,9 +102,13 @@ enum xlate_verdict xlate_resume(struct xlate_ctx *ctx)
     if (unlikely(!br->tables)) {
         return XLATE_SECURE;
     }
+    struct xlate_step *outer = unlikely(ctx->trace) ? xlate_trace_resume(ctx->trace, br->name, f->table) : NULL;
     ctx->n_visits++;
     ctx->depth++;
     enum xlate_verdict verdict = xlate_pipeline_resume(ctx, br, f);
     ctx->depth--;
+    if (unlikely(ctx->trace)) {
+        xlate_trace_leave(ctx->trace, outer);
+    }
     return verdict;
 }

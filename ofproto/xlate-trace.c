@@ -174,6 +174,31 @@ void xlate_trace_limit(struct xlate_ctx *ctx)
     }
 }
 
+void xlate_trace_fork(struct xlate_ctx *ctx, uint32_t id, uint8_t table, bool conntracked)
+{
+    struct xlate_trace *t = ctx->trace;
+
+    xlate_trace_add(t, STEP_NOTE, "A clone of the packet is forked to recirculate. The forked pipeline will be resumed at table %u.", table);
+    struct xlate_fork *f = &t->forks[t->n_forks++]; /* A translation makes no more than there is room for. */
+    f->conntracked = conntracked;
+    f->flow = ctx->flow;
+    f->flow.recirc_id = id;
+}
+
+void xlate_trace_zone(struct xlate_ctx *ctx, uint16_t zone)
+{
+    ctx->trace->forks[ctx->trace->n_forks - 1].flow.ct_zone = zone;
+}
+
+struct xlate_step *xlate_trace_resume(struct xlate_trace *t, const char *bridge, uint8_t table)
+{
+    struct xlate_step *outer = xlate_trace_enter(t, STEP_BRIDGE, "bridge(\"%s\")", bridge);
+
+    xlate_trace_add(t, STEP_ACTION, "thaw");
+    xlate_trace_add(t, STEP_ACTION, "    Resuming from table %u", table);
+    return outer;
+}
+
 void xlate_trace_flow(struct xlate_ctx *ctx)
 {
     if (ctx->depth == 1) {

@@ -16,6 +16,7 @@
 
 #include "lib/base/compiler.h"
 #include "lib/pkt/flow.h"
+#include "ofproto/xlate.h"
 
 struct ofp_act;
 struct ofp_subfield;
@@ -25,7 +26,6 @@ struct xlate_ctx;
 enum xlate_step_kind {
     STEP_BRIDGE, /* bridge("br0") */
     STEP_TABLE,  /* The rule of a table; or another reason for actions. */
-    STEP_RESUME, /* The pipeline goes on after the datapath has done something (conntrack). */
     STEP_ACTION,
     STEP_NOTE,    /* What an action comes to here. */
     STEP_WARNING, /* It is not done, or not as it says. */
@@ -35,12 +35,18 @@ enum xlate_step_kind {
 struct xlate_step {
     enum xlate_step_kind kind;
     char *text;
-    struct xlate_step *first, *last; /* Of a bridge, a table, a resumption: what happened in it. */
+    struct xlate_step *first, *last; /* Of a bridge, of a table: what happened in it. */
     struct xlate_step *next;         /* After it. */
 };
 
 /* More steps are not kept: a packet may meet 4,096 rules, each with any number of actions. */
 #define XLATE_TRACE_MAX_STEPS 65536
+
+/* A copy of the packet that the datapath is to bring back. */
+struct xlate_fork {
+    bool conntracked;
+    struct flow flow; /* With its recirculation id, and before conntrack has said anything. */
+};
 
 struct xlate_trace {
     struct xlate_step root; /* Its 'first' and 'last' only. */
@@ -49,6 +55,8 @@ struct xlate_trace {
     bool cut;               /* There were more. */
     struct flow final;      /* The packet when it had been through the first bridge. */
     bool has_final;
+    struct xlate_fork forks[XLATE_MAX_RECIRCS];
+    unsigned int n_forks;
     bool side_effects;      /* Set by the owner: what the packet teaches will be learned, which is then a step. */
 };
 
@@ -82,6 +90,11 @@ struct xlate_step *xlate_trace_enter_set(struct xlate_trace *t);
 void xlate_trace_subfield(struct xlate_ctx *ctx, const struct ofp_subfield *sf);
 /* The packet meets too many tables. */
 void xlate_trace_limit(struct xlate_ctx *ctx);
+/* The datapath is to bring the packet back with recirculation id ID, to go on at TABLE; and the one that was noted last is in conntrack zone ZONE. */
+void xlate_trace_fork(struct xlate_ctx *ctx, uint32_t id, uint8_t table, bool conntracked);
+void xlate_trace_zone(struct xlate_ctx *ctx, uint16_t zone);
+/* The packet goes on in BRIDGE at TABLE: what follows is in this, as of xlate_trace_enter(). */
+struct xlate_step *xlate_trace_resume(struct xlate_trace *t, const char *bridge, uint8_t table);
 /* Notes what the packet is now, if it is in the first bridge. */
 void xlate_trace_flow(struct xlate_ctx *ctx);
 
