@@ -146,7 +146,9 @@ SYSTEM_AT = \
 	tests/system/testsuite.at \
 	tests/system/macros.at \
 	tests/system/flowtools.at \
-	tests/system/openflow.at tests/system/conntrack.at \
+	tests/system/openflow.at \
+	tests/system/conntrack.at \
+	tests/system/trace.at \
 	tests/system/openflow-flows.txt \
 	tests/system/ping.at \
 	tests/system/herd.at \

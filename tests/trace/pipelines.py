@@ -26,7 +26,8 @@ class Maker:
         self.random = random
         self.version = version or random.choice([10, 15])
         self.patch = True
-        self.off = set(off) | ({"push_vlan", "instructions"} if self.version == 10 else set())
+        # A clone is not made beside an action set, which the packaged switch does within it, too.
+        self.off = set(off) | ({"push_vlan", "instructions"} if self.version == 10 else {"clone"})
 
     def pick(self, values):
         return self.random.choice(values)
@@ -52,7 +53,7 @@ class Maker:
         while True:
             make = self.pick(ACTIONS)
             name = make.__name__.rstrip("_")
-            fits = (self.version == 10 and name != "set_transport") or name not in NEEDS or re.match(NEEDS[name], match)
+            fits = (self.version == 10 and name not in ("set_transport", "ct")) or name not in NEEDS or re.match(NEEDS[name], match)
             if name not in self.off and fits:
                 return make(self, table)
 
@@ -112,7 +113,8 @@ class Maker:
 
 # What the match must begin with for an action to be consistent with it, as OpenFlow 1.1 and later want it.
 NEEDS = {"set_ip": "(ip|tcp|udp|icmp),", "set_transport": "(tcp|udp|tcp6),", "set_tos": "(ip|tcp|udp|icmp|ipv6|tcp6),",
-         "dec_ttl": "(ip|tcp|udp|icmp|ipv6|tcp6),", "set_vlan": "dl_vlan=|vlan_tci=0x1000", "strip_vlan": "dl_vlan=|vlan_tci=0x1000"}
+         "dec_ttl": "(ip|tcp|udp|icmp|ipv6|tcp6),", "ct": "(ip|tcp|udp|icmp|ipv6|tcp6),",
+         "set_vlan": "dl_vlan=|vlan_tci=0x1000", "strip_vlan": "dl_vlan=|vlan_tci=0x1000"}
 
 
 def anything(m):
@@ -175,7 +177,11 @@ def by_ttl(m):
     return "ip,nw_ttl=%d" % m.pick([1, 64])
 
 
-MATCHES = [anything, by_port, by_address, by_source, by_net, by_net, by_nets, by_net6, by_transport, by_transport, by_vlan, by_register,
+def by_ct_state(m):
+    return "ip,ct_state=" + m.pick(["+trk+new", "-trk", "+trk-est", "-new"])
+
+
+MATCHES = [by_ct_state, anything, by_port, by_address, by_source, by_net, by_net, by_nets, by_net6, by_transport, by_transport, by_vlan, by_register,
            by_register, by_register_bits, by_metadata, by_arp, by_icmp, by_ttl]
 
 
@@ -275,7 +281,18 @@ def exit_(m, table):
     return "exit"
 
 
-ACTIONS = [output, output, output, output_missing, in_port, normal, flood, output_reg, resubmit, resubmit, resubmit, resubmit_port, load, load,
+def ct(m, table):
+    """What comes back meets a later table, so that it comes to an end."""
+    table = m.random.randint(table + 1, N_TABLES)
+    return m.pick(["ct(table=%d)" % table, "ct(commit,zone=3)", "ct(table=%d,zone=3)" % table, "ct(commit,table=%d)" % table])
+
+
+def ct_clear(m, table):
+    return "ct_clear"
+
+
+ACTIONS = [ct, ct, ct_clear, output, output, output, output_missing, in_port, normal, flood, output_reg, resubmit, resubmit,
+           resubmit, resubmit_port, load, load,
            load_bits, move, set_ethernet, set_ip, set_transport, set_tos, set_vlan, strip_vlan, push_vlan, dec_ttl, stack, clone, note, exit_]
 
 

@@ -12,8 +12,24 @@ class Malformed(Exception):
     """Text that this file does not know how to read."""
 
 
+def parts(text):
+    """The traces that an answer consists of: one, and one each time that the datapath brings the packet back.  Recirculation ids become 1, 2...; what
+    stands in their heads is the first of the steps."""
+    ids = {}
+
+    def renumber(m):
+        return m.group(1) + "0x%x" % ids.setdefault(m.group(2), len(ids) + 1)
+    text = re.sub(r"(recirc\(|recirc_id=)0x([0-9a-f]+)", renumber, text)
+    pieces = re.split(r"\n={79}\n(recirc\(0x[0-9a-f]+\).*)\n={79}\n", text)
+    traces = [Trace(pieces[0])]
+    for head, piece in zip(pieces[1::2], pieces[2::2]):
+        traces.append(Trace(piece))
+        traces[-1].steps.insert(0, head)
+    return traces
+
+
 class Trace:
-    """The answer, or the first of its parts if there are several (recirculation)."""
+    """One part of the answer."""
 
     def __init__(self, text):
         self.text = text
