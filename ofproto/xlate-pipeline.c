@@ -4,6 +4,8 @@
 #include "ofproto/xlate-pipeline.h"
 
 #include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "lib/base/counter.h"
 #include "lib/base/log.h"
@@ -158,6 +160,32 @@ static NOINLINE struct rule *look_up_ct(struct xlate_ctx *ctx, uint8_t id, ofp_p
     return rule;
 }
 
+/* The last rules that the packet met, the last one first: "3: priority 5, cookie 0x7; 2: priority 1". */
+#define CHAIN_RULES 8
+static const char *describe_chain(const struct xlate_out *out, char *text, size_t size)
+{
+    size_t n = out->rules ? out->n_rules : 0, len = 0;
+
+    snprintf(text, size, "not noted"); /* Whoever translates did not want to know. */
+    for (size_t i = 0; i < n && i < CHAIN_RULES && len < size; i++) {
+        const struct rule *r = out->rules[n - 1 - i];
+        len += snprintf(text + len, size - len, "%s%u: priority %d", i ? "; " : "", r->table_id, cls_rule_priority(&r->cls));
+        if (r->cookie && len < size) {
+            len += snprintf(text + len, size - len, ", cookie 0x%" PRIx64, r->cookie);
+        }
+    }
+    return text;
+}
+
+static NOINLINE void log_limit(const struct xlate_ctx *ctx, uint8_t id)
+{
+    char chain[512];
+
+    log_warn_rl(6, "bridge %s: table %u is the %uth within another, the %uth of one packet (rules that resubmit to themselves?); nothing more "
+                   "is done with the packet.  The rules that it met last, from the end: %s", ctx->pipeline->bridge->name, id, ctx->n_within,
+                ctx->n_resubmits, describe_chain(ctx->out, chain, sizeof chain));
+}
+
 static bool is_too_deep(struct xlate_ctx *ctx, uint8_t id)
 {
     if (likely(ctx->n_within <= XLATE_MAX_RESUBMIT_DEPTH && ctx->n_resubmits < XLATE_MAX_RESUBMITS)) {
@@ -166,9 +194,9 @@ static bool is_too_deep(struct xlate_ctx *ctx, uint8_t id)
     COUNTER_INC(xlate_resubmit_limit);
     if (unlikely(ctx->trace)) {
         xlate_trace_limit(ctx);
+    } else {
+        log_limit(ctx, id);
     }
-    log_warn_rl(6, "bridge %s: table %u is the %uth within another, the %uth of one packet (rules that resubmit to themselves?); nothing more "
-                   "is done with the packet", ctx->pipeline->bridge->name, id, ctx->n_within, ctx->n_resubmits);
     pipeline_fail(ctx, XLATE_TOO_DEEP);
     return true;
 }
