@@ -4,6 +4,8 @@ lib_libsluice_a_SOURCES += \
 	lib/odp/odp-actions.c \
 	lib/odp/odp-actions.h \
 	lib/odp/odp-attr.h \
+	lib/odp/odp-cookie.c \
+	lib/odp/odp-cookie.h \
 	lib/odp/odp-ct.c \
 	lib/odp/odp-ct.h \
 	lib/odp/odp-field-scan.c \

@@ -11,6 +11,7 @@
 
 #include "lib/base/compiler.h"
 #include "lib/odp/odp-actions.h"
+#include "lib/odp/odp-cookie.h"
 #include "lib/odp/odp-ct.h"
 #include "lib/odp/odp-field.h"
 #include "lib/pkt/flow.h"
@@ -68,12 +69,17 @@ static void print_nested(struct actions_printer *p, const char *name, const stru
 static void print_userspace(struct actions_printer *p, const struct odp_attr *nest)
 {
     struct odp_attr tb[OVS_USERSPACE_ATTR_MAX + 1];
+    const struct odp_attr *userdata = &tb[OVS_USERSPACE_ATTR_USERDATA];
+    struct odp_cookie cookie;
 
     unpack(nest, tb, OVS_USERSPACE_ATTR_MAX);
     fprintf(p->out, "userspace(pid=%" PRIu32, u32_or(&tb[OVS_USERSPACE_ATTR_PID], 0));
-    if (tb[OVS_USERSPACE_ATTR_USERDATA].data) {
+    if (userdata->data && odp_cookie_get(userdata->data, userdata->len, &cookie)) {
+        fputc(',', p->out);
+        odp_cookie_print(p->out, &cookie);
+    } else if (userdata->data) {
         fputs(",userdata(", p->out);
-        odp_hex_print(p->out, tb[OVS_USERSPACE_ATTR_USERDATA].data, tb[OVS_USERSPACE_ATTR_USERDATA].len, "");
+        odp_hex_print(p->out, userdata->data, userdata->len, "");
         fputc(')', p->out);
     }
     if (tb[OVS_USERSPACE_ATTR_ACTIONS].data) {

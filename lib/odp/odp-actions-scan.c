@@ -14,6 +14,7 @@
 #include "lib/base/compiler.h"
 #include "lib/base/util.h"
 #include "lib/odp/odp-actions.h"
+#include "lib/odp/odp-cookie.h"
 #include "lib/odp/odp-ct.h"
 #include "lib/odp/odp-key-scan.h"
 #include "lib/odp/odp-text.h"
@@ -43,24 +44,29 @@ static char *scan_u32(const char *name, const char *text, uint16_t type, struct 
     return error;
 }
 
-/* Hexadecimal bytes; returns how many, -1 if TEXT is something else or more than SIZE. */
-static int scan_hex(const char *text, uint8_t *bytes, size_t size)
+/* What userspace() may have in brackets: bytes, or a cookie of ours, which are bytes too. */
+static char *scan_userdata(const char *name, char *body, struct attrbuf *b)
 {
-    size_t n = strlen(text);
+    uint8_t memory[ODP_COOKIE_MAX_USERDATA];
+    struct odp_cookie cookie;
 
-    if (n % 2 || n / 2 > size || strspn(text, "0123456789abcdefABCDEF") != n) {
-        return -1;
+    if (!strcmp(name, "userdata")) {
+        int n = odp_hex_scan(body, memory, sizeof memory);
+        if (n < 0) {
+            return xasprintf("userspace(userdata(%s)): expected at most %zu bytes in hexadecimal", body, sizeof memory);
+        }
+        attrbuf_put(b, OVS_USERSPACE_ATTR_USERDATA, memory, n);
+        return NULL;
     }
-    for (size_t i = 0; i < n; i += 2) {
-        char digits[3] = { text[i], text[i + 1], '\0' };
-        bytes[i / 2] = strtoul(digits, NULL, 16);
+    char *error = odp_cookie_scan(name, body, memory, &cookie);
+    if (!error) {
+        odp_cookie_put(b, &cookie);
     }
-    return n / 2;
+    return error;
 }
 
 static char *scan_userspace_item(char *item, struct attrbuf *b)
 {
-    uint8_t userdata[256];
     char *text;
 
     if (!strcmp(item, "actions")) {
@@ -75,16 +81,11 @@ static char *scan_userspace_item(char *item, struct attrbuf *b)
         return scan_u32("userspace(tunnel_out_port)", text, OVS_USERSPACE_ATTR_EGRESS_TUN_PORT, b);
     }
     text = text ? NULL : odp_item_body(item);
-    if (text && !strcmp(item, "userdata")) {
-        int n = scan_hex(text, userdata, sizeof userdata);
-        if (n < 0) {
-            return xasprintf("userspace(userdata(%s)): expected at most 256 bytes in hexadecimal", text);
-        }
-        attrbuf_put(b, OVS_USERSPACE_ATTR_USERDATA, userdata, n);
-        return NULL;
+    if (text && (!strcmp(item, "userdata") || !strcmp(item, "controller") || !strcmp(item, "slow_path"))) {
+        return scan_userdata(item, text, b);
     }
-    return xasprintf("userspace(%s): there is no such field; expected pid=N, userdata(HEX), actions, "
-                     "tunnel_out_port=N",
+    return xasprintf("userspace(%s): there is no such field; expected pid=N, userdata(HEX), "
+                     "controller(...), slow_path(...), actions, tunnel_out_port=N",
                      item);
 }
 
@@ -364,7 +365,7 @@ static char *scan_dec_ttl(char *body, struct attrbuf *b, int depth)
 static char *scan_unknown(const char *name, const char *body, struct attrbuf *b)
 {
     uint8_t bytes[256];
-    int n = scan_hex(body, bytes, sizeof bytes);
+    int n = odp_hex_scan(body, bytes, sizeof bytes);
     uint64_t type;
 
     if (!odp_number_scan(name + 6, NLA_TYPE_MASK, &type) || n < 0) {

@@ -271,3 +271,17 @@ const char *odp_field_scan(enum odp_field_kind kind, const char *text, uint8_t *
     }
     return NULL;
 }
+
+int odp_hex_scan(const char *text, uint8_t *bytes, size_t size)
+{
+    size_t n = strlen(text);
+
+    if (n % 2 || n / 2 > size || strspn(text, "0123456789abcdefABCDEF") != n) {
+        return -1;
+    }
+    for (size_t i = 0; i < n; i += 2) {
+        char digits[3] = { text[i], text[i + 1], '\0' };
+        bytes[i / 2] = strtoul(digits, NULL, 16);
+    }
+    return n / 2;
+}

@@ -91,5 +91,7 @@ bool odp_flags_scan(const char *text, const char *const *names, int n, uint64_t 
                     uint64_t *mask);
 /* A number of any base, all of TEXT, at most MAX. */
 bool odp_number_scan(const char *text, uint64_t max, uint64_t *ret_value);
+/* Reads all of TEXT, two digits a byte; returns how many bytes, or -1: it is something else, or more than SIZE. */
+int odp_hex_scan(const char *text, uint8_t *bytes, size_t size);
 
 #endif

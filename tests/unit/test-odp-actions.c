@@ -13,14 +13,15 @@
 #include "lib/base/compiler.h"
 #include "lib/base/util.h"
 #include "lib/odp/odp-actions.h"
+#include "lib/odp/odp-cookie.h"
 #include "lib/pkt/flow.h"
 
-struct buf {
+struct action_buf {
     uint32_t mem[1024];
     struct attrbuf b;
 };
 
-static void buf_init(struct buf *buf)
+static void buf_init(struct action_buf *buf)
 {
     attrbuf_init(&buf->b, buf->mem, sizeof buf->mem);
 }
@@ -33,7 +34,7 @@ static char *print_bytes(const void *actions, size_t len, const struct odp_names
     return text_close(&t);
 }
 
-static void assert_prints(const struct buf *buf, const char *expected)
+static void assert_prints(const struct action_buf *buf, const char *expected)
 {
     assert_false(buf->b.overflow);
     char *s = print_bytes(attrbuf_data(&buf->b), attrbuf_len(&buf->b), NULL);
@@ -52,6 +53,12 @@ static const char *const texts[] = {
     "hash(l4(5)),recirc(0x11)",
     "userspace(pid=5)",
     "userspace(pid=4294967295,userdata(0102030405),actions,tunnel_out_port=2),1",
+    "userspace(pid=7,slow_path(action))",
+    "userspace(pid=7,slow_path(action,match,0x80))",
+    "userspace(pid=7,controller(reason=1,rule_cookie=0,controller_id=0,max_len=65535,bridge=0x1,table=0,in_port=1)),2",
+    ("userspace(pid=7,controller(reason=0,rule_cookie=0xffffffffffffffff,controller_id=9,max_len=0,bridge=0xdeadbeef,table=254,"
+     "in_port=65534,flags=0x1,metadata=0x123456789abcdef0,reg0=0x1,reg7=0xffffffff,reg15=0x80000000,userdata=00ff))"),
+    "userspace(pid=7,controller(reason=1,rule_cookie=0x5,controller_id=0,max_len=9,bridge=0,table=0,in_port=0,userdata=))",
     "set(eth(src=00:00:00:00:00:09)),2",
     "set(ipv4(src=1.1.1.1,dst=2.0.0.0/255.0.0.0,tos=0/0x3,ttl=63)),set(tcp(dst=99)),2",
     "set(ipv6(src=::1,label=0x1,tclass=0x3/0xf,hlimit=4)),set(udp(src=1,dst=5)),2",
@@ -85,7 +92,7 @@ static const char *const texts[] = {
 static void text_is_scanned_and_printed_alike(void **state)
 {
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-        struct buf buf;
+        struct action_buf buf;
 
         buf_init(&buf);
         char *error = odp_actions_scan(texts[i], &buf.b);
@@ -98,7 +105,7 @@ static void text_is_scanned_and_printed_alike(void **state)
 
 static void writers_write_what_is_printed(void **state)
 {
-    struct buf buf;
+    struct action_buf buf;
 
     buf_init(&buf);
     assert_prints(&buf, "drop");
@@ -111,6 +118,44 @@ static void writers_write_what_is_printed(void **state)
     odp_put_recirc(&buf.b, 0x20);
     assert_prints(&buf, "3,trunc(128),push_vlan(vid=5,pcp=0),pop_vlan,userspace(pid=7,userdata(0102)),"
                         "userspace(pid=8),recirc(0x20)");
+}
+
+/* What an upcall brings back: whole, or refused. */
+static void a_cookie_that_is_cut_or_altered_is_none(void **state)
+{
+    static const uint8_t userdata[] = { 1, 2, 3 };
+    const struct odp_cookie in = { .kind = ODP_COOKIE_CONTROLLER, .bridge = 3, .reason = 2, .table_id = 4, .controller_id = 5, .max_len = 6,
+                                   .rule_cookie = 7, .in_port = { 8 }, .metadata = 9, .regs = { [0] = 1, [15] = 2 },
+                                   .userdata = { userdata, sizeof userdata } };
+    struct odp_cookie out;
+    struct action_buf buf;
+
+    buf_init(&buf);
+    odp_cookie_put(&buf.b, &in);
+    const struct nlattr *a = attrbuf_data(&buf.b);
+    const uint8_t *p = mnl_attr_get_payload(a);
+    size_t n = mnl_attr_get_payload_len(a);
+    assert_true(odp_cookie_get(p, n, &out));
+    assert_memory_equal(out.userdata.p, userdata, sizeof userdata);
+    assert_int_equal(out.userdata.n, sizeof userdata);
+    assert_int_equal(out.reason, 2);
+    assert_int_equal(out.rule_cookie, 7);
+    assert_int_equal(out.regs[15], 2);
+    odp_cookie_put(&buf.b, &out);
+    const struct nlattr *again = mnl_attr_next(a);
+    assert_int_equal(again->nla_len, a->nla_len);
+    assert_memory_equal(again, a, a->nla_len); /* All of it. */
+    for (size_t i = 0; i < n; i++) {
+        assert_false(odp_cookie_get(p, i, &out));
+    }
+    /* Kind and version, and the lengths. */
+    static const size_t altered[] = { 0, 1, 18, 20, 23 };
+    for (size_t i = 0; i < sizeof altered / sizeof altered[0]; i++) {
+        uint8_t copy[128];
+        memcpy(copy, p, n);
+        copy[altered[i]] ^= 0x40;
+        assert_false(odp_cookie_get(copy, n, &out));
+    }
 }
 
 static void set_tags(struct flow *flow, unsigned int outer, unsigned int inner)
@@ -147,7 +192,7 @@ static void vlan_change_does_the_least(void **state)
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct flow from, to;
-        struct buf buf;
+        struct action_buf buf;
 
         set_tags(&from, cases[i].from[0], cases[i].from[1]);
         set_tags(&to, cases[i].to[0], cases[i].to[1]);
@@ -165,7 +210,7 @@ static const char *name_port(odp_port_t port, void *aux)
 static void ports_are_printed_by_name(void **state)
 {
     struct odp_names names = { .name = name_port };
-    struct buf buf;
+    struct action_buf buf;
 
     buf_init(&buf);
     assert_null(odp_actions_scan("1,2,clone(2)", &buf.b));
@@ -177,7 +222,7 @@ static void ports_are_printed_by_name(void **state)
 static void no_bytes_make_the_printer_read_past_their_end(void **state)
 {
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-        struct buf buf;
+        struct action_buf buf;
 
         buf_init(&buf);
         assert_null(odp_actions_scan(texts[i], &buf.b));
@@ -201,7 +246,7 @@ static void no_bytes_make_the_printer_read_past_their_end(void **state)
 static void deep_nests_are_cut(void **state)
 {
     struct nlattr *nests[100];
-    struct buf buf;
+    struct action_buf buf;
 
     buf_init(&buf);
     for (int i = 0; i < 100; i++) {
@@ -227,6 +272,11 @@ static void errors_name_action_and_value(void **state)
         { "set(1)", "set(1): expected set(FIELD(VALUE))" },
         { "userspace(pid=x)", "userspace(pid)(x): expected a number" },
         { "userspace(userdata(0))", "userspace(userdata(0)): expected" },
+        { "userspace(slow_path(late))", "slow_path(late): expected action" },
+        { "userspace(controller(reason=256))", "controller(reason=256): expected a number up to 0xff" },
+        { "userspace(controller(reg16=1))", "controller(reg16): there is no such field" },
+        { "userspace(controller(reg1=x))", "controller(reg1=x): expected a number of 32 bits" },
+        { "userspace(controller(userdata=0))", "controller(userdata=0): expected" },
         { "sample(sample=200%)", "sample(sample=200%): expected a percentage" },
         { "ct(zone=70000)", "ct(zone=70000): expected a number" },
         { "ct(nat(src=1.2.3))", "ct(nat(src=...)): expected ADDRESS" },
@@ -235,7 +285,7 @@ static void errors_name_action_and_value(void **state)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct buf buf;
+        struct action_buf buf;
 
         buf_init(&buf);
         char *error = odp_actions_scan(cases[i][0], &buf.b);
@@ -262,6 +312,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_is_scanned_and_printed_alike),
         cmocka_unit_test(writers_write_what_is_printed),
+        cmocka_unit_test(a_cookie_that_is_cut_or_altered_is_none),
         cmocka_unit_test(vlan_change_does_the_least),
         cmocka_unit_test(ports_are_printed_by_name),
         cmocka_unit_test(no_bytes_make_the_printer_read_past_their_end),
