@@ -7,7 +7,7 @@ lib_libsluice_a_SOURCES += \
 	ofproto/crew.c ofproto/crew.h ofproto/handler-help.c ofproto/handler-private.h \
 	ofproto/upcall-peek.c ofproto/upcall-peek.h \
 	ofproto/engine.c ofproto/engine.h ofproto/engine-private.h \
-	ofproto/engine-ctl.c ofproto/engine-ctl.h ofproto/engine-dump.c ofproto/engine-place.c \
+	ofproto/engine-ctl.c ofproto/engine-packet.c ofproto/engine-ctl.h ofproto/engine-dump.c ofproto/engine-place.c \
 	ofproto/engine-show.c ofproto/engine-show-ports.c ofproto/engine-show.h \
 	ofproto/flow-ops.c ofproto/flow-ops.h ofproto/flowcache.h \
 	ofproto/handler.c ofproto/handler.h ofproto/handler-watch.c \
@@ -22,9 +22,12 @@ lib_libsluice_a_SOURCES += \
 	ofproto/tables-ctl.c \
 	ofproto/xlate-pipeline.c ofproto/xlate-pipeline.h ofproto/xlate-actions.c ofproto/xlate-acts.c ofproto/xlate-acts.h \
 	ofproto/xlate-ct.c ofproto/xlate-fence.c ofproto/xlate-recirc.c ofproto/recirc.c ofproto/recirc.h ofproto/ct-check.c ofproto/ct-check.h \
+	ofproto/xlate-controller.c \
+	ofproto/pin.c ofproto/pin.h ofproto/slow.c ofproto/slow.h \
 	ofproto/rule.c ofproto/rule.h ofproto/tables.c ofproto/tables.h ofproto/flow-mod.c ofproto/flow-mod.h \
 	ofproto/ofproto.c ofproto/ofproto.h ofproto/ofproto-private.h ofproto/ofconn.c \
 	ofproto/ofproto-session.c ofproto/ofproto-port.c ofproto/ofproto-table.c ofproto/ofproto-flow.c \
+	ofproto/ofproto-packet.c ofproto/ofconn-rate.c \
 	ofproto/ofproto-flow-stats.c ofproto/ofproto-bundle.c ofproto/ofproto-none.c
 lib_libsluice_a_SOURCES += ofproto/controller.c ofproto/controller.h ofproto/controller-private.h ofproto/fail-mode.c ofproto/snoop.c
 lib_libsluice_a_SOURCES += ofproto/odp-numbers.c ofproto/odp-numbers.h

@@ -115,6 +115,33 @@ static void dispatch_mode_show(struct unixctl_conn *conn, int argc, const char *
     unixctl_reply_take(conn, text_close(&t));
 }
 
+static void print_packet_ins(const struct pin_counts *c, void *out_)
+{
+    static const char *const reasons[OFPR_N_REASONS] = { "no_match", "action", "invalid_ttl", "action_set", "group", "packet_out" };
+    FILE *out = out_;
+
+    fprintf(out, "port %u:\n", c->port.n);
+    for (unsigned int i = 0; i < OFPR_N_REASONS; i++) {
+        if (c->received[i]) {
+            fprintf(out, "  %-11s: %llu, of which dropped for want of room: %llu\n", reasons[i], (unsigned long long) c->received[i],
+                    (unsigned long long) c->dropped[i]);
+        }
+    }
+}
+
+static void show_packet_ins(struct unixctl_conn *conn, int argc, const char *argv[], void *aux)
+{
+    struct engine *e = engine_get();
+    struct text t;
+
+    FILE *out = text_open(&t);
+    if (e) {
+        pin_inbox_show(&e->pins, print_packet_ins, out);
+        engine_put(e);
+    }
+    unixctl_reply_take(conn, text_close(&t));
+}
+
 void engine_unixctl_init(void)
 {
     unixctl_register("upcall/set-flow-limit", "flow-limit-number", 1, 1, set_flow_limit, NULL);
@@ -124,6 +151,7 @@ void engine_unixctl_init(void)
         unixctl_register("upcall/stall-handler", "handler msec", 2, 2, stall_handler, NULL);
     }
     unixctl_register("dpif-netlink/dispatch-mode", "", 0, 0, dispatch_mode_show, NULL);
+    unixctl_register("upcall/show-packet-ins", "", 0, 0, show_packet_ins, NULL);
     engine_dump_init();
     engine_flow_init();
     tables_ctl_init();

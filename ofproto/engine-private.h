@@ -9,6 +9,7 @@
 #include "ofproto/flowcache.h"
 #include "ofproto/handler.h"
 #include "ofproto/odp-numbers.h"
+#include "ofproto/pin.h"
 #include "ofproto/port-ledger.h"
 #include "ofproto/revalidators.h"
 
@@ -23,6 +24,7 @@ struct engine {
     odp_port_t *ports;               /* Served by dispatch; main's. */
     size_t n_ports, allocated_ports;
     struct odp_numbers numbers; /* Main's. */
+    struct pin_inbox pins;      /* From handlers to main. */
 
     /* Changed by main under 'lock'; main reads without. */
     struct lock lock; /* Rank CONFIG. */
@@ -34,6 +36,12 @@ struct engine {
     struct port_ledger retired_ports; /* port by port. */
     char *mode_reason;
 };
+
+/* engine-packet.c */
+/* Notes in C, which is published or about to be, where upcalls of each port go now. */
+void engine_note_pids(const struct engine *e, struct xconfig *c);
+/* Packets for controllers wait in the inbox.  Any thread. */
+void engine_wake_packet_ins(void *aux);
 
 /* engine-place.c */
 unsigned int engine_wanted_handlers(const struct engine_settings *s);

@@ -63,6 +63,15 @@ static void handlers_end(struct engine *e, struct handler **handlers, unsigned i
     lock_release(&e->lock);
 }
 
+/* Flows name port ids in their actions: those that do are changed.  Until they are, what they hand up is lost if it is dispatched per port. */
+static void pids_changed(struct engine *e)
+{
+    if (e->fc.config) {
+        engine_note_pids(e, e->fc.config);
+        engine_revalidate(e);
+    }
+}
+
 /* Puts dispatch of MODE with N handlers in the place of what there is, if anything.  On failure all is as before. */
 static int dispatch_replace(struct engine *e, enum dpif_dispatch mode, unsigned int n, const char *reason)
 {
@@ -110,6 +119,7 @@ static int dispatch_replace(struct engine *e, enum dpif_dispatch mode, unsigned 
         dispatch_inherit_loss(dispatch, old); /* Whoever asks from now on asks the new one. */
     }
     lock_release(&e->lock);
+    pids_changed(e);
     log_info("datapath %s: %s, %u handlers (%s)", dpif_name(e->dpif), dispatch_mode_name(mode), n, reason);
 
     if (old) {
@@ -206,6 +216,8 @@ int engine_create(const char *type, const char *name, const struct engine_settin
     e->fc.reval_seq = 1;
     e->fc.round = 1;
     e->fc.wake = engine_kick;
+    pin_inbox_init(&e->pins, engine_wake_packet_ins, NULL);
+    e->fc.pins = &e->pins;
     e->fc.aux = e;
     e->settings = *settings;
     set_limits(e, settings);
@@ -326,6 +338,7 @@ void engine_put(struct engine *e)
     ukey_table_destroy(e->fc.ukeys);
     config_free(e->fc.config);
     port_limits_uninit(&e->fc.limits);
+    pin_inbox_uninit(&e->pins);
     dpif_session_close(e->session);
     if (e->dpif) {
         dpif_close(e->dpif);
@@ -392,6 +405,7 @@ void engine_set_config(struct engine *e, struct xconfig *c)
 
     c->version = old ? old->version + 1 : 1;
     c->can = (struct xconfig_can) { .ct_clear = features->ct_clear, .ct_eventmask = features->ct_eventmask, .clone = features->clone };
+    engine_note_pids(e, c);
     rcu_assign_pointer(e->fc.config, c);
     xconfig_destroy_rcu(old);
     engine_revalidate(e);
@@ -546,6 +560,7 @@ void engine_port_gone(struct engine *e, odp_port_t no)
         handler_port_gone(e->handlers[i], no);
     }
     port_limits_set(&e->fc.limits, no, (struct port_limit) { 0 });
+    pin_inbox_forget(&e->pins, no);
     ports_forget(e, no);
     lock_acquire(&e->lock);
     port_ledger_forget(&e->retired_ports, no);

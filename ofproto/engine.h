@@ -16,6 +16,8 @@
 
 struct dep_set;
 struct engine;
+struct flow;
+struct ofp_act;
 struct port_limit;
 struct xconfig;
 
@@ -50,6 +52,19 @@ int engine_apply_settings(struct engine *e, const struct engine_settings *settin
 int engine_follow_affinity(struct engine *e);
 /* Publishes C, which the engine owns from now on, and has the flows translated again. */
 void engine_set_config(struct engine *e, struct xconfig *c);
+
+/* A packet that a controller has sent. */
+struct engine_packet_out {
+    uint32_t bridge; /* Its id. */
+    ofp_port_t in_port;
+    const void *packet; /* Of LEN bytes, an Ethernet header at least. */
+    size_t len;
+    const struct flow *pipeline; /* What OpenFlow 1.5 says of it beside that: metadata, registers and suchlike; NULL: nothing. */
+    const struct ofp_act *acts;
+    size_t acts_len;
+};
+/* Has the bridge do it.  -ENODEV: there is no such bridge in the snapshot; else of the datapath. */
+int engine_packet_out(struct engine *e, const struct engine_packet_out *po);
 
 struct dpif *engine_dpif(struct engine *e);
 struct dpif_session *engine_session(struct engine *e); /* Main's. */

@@ -15,6 +15,7 @@
 #include "ofproto/ukey.h"
 
 struct dpif;
+struct pin_inbox;
 struct xconfig;
 
 struct flowcache {
@@ -28,6 +29,7 @@ struct flowcache {
     /* Limits; atomic, relaxed. */
     uint32_t flow_limit, max_idle_ms, max_revalidator_ms;
     struct port_limits limits; /* Of ports. */
+    struct pin_inbox *pins;    /* What is for controllers goes there; NULL: nobody wants it. */
 
     /* Asks for a revalidation round; any thread. */
     void (*wake)(void *aux);

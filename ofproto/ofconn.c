@@ -61,6 +61,7 @@ static const struct handler_entry handlers[OFPMSG_N] = {
     [OFPMSG_AGGREGATE_REQUEST] = { handle_aggregate, false },
     [OFPMSG_BUNDLE_CTRL] = { handle_bundle_ctrl, true },
     [OFPMSG_BUNDLE_ADD] = { handle_bundle_add, true },
+    [OFPMSG_PACKET_OUT] = { handle_packet_out, true },
 };
 
 void ofconn_reply(struct ofconn *c, struct buf *b)
@@ -116,7 +117,11 @@ static enum ofp_error serve(struct ofconn *c, const void *data, size_t len)
     if (h->writes && c->role == OFP_ROLE_SLAVE) {
         return c->version == OFP10_VERSION ? OFPERR_OFPBRC_EPERM : OFPERR_OFPBRC_IS_SECONDARY;
     }
-    return h->handler(c, &msg);
+    error = h->handler(c, &msg);
+    if (msg.id == OFPMSG_SET_CONFIG || msg.id == OFPMSG_SET_ASYNC || msg.id == OFPMSG_ROLE_REQUEST || msg.id == OFPMSG_SET_CONTROLLER_ID) {
+        ofproto_update_punts(c->ofproto);
+    }
+    return error;
 }
 
 void ofconn_message(struct ofconn *c, const void *msg, size_t len)
@@ -176,6 +181,7 @@ struct ofconn *ofconn_create(struct ofproto *o, struct ofp_conn *conn, struct co
     }
     o->conns = c;
     __atomic_add_fetch(&n_ofconns, 1, __ATOMIC_RELAXED);
+    ofproto_update_punts(o);
     return c;
 }
 
@@ -196,23 +202,33 @@ void ofconn_destroy(struct ofconn *c)
     }
     flow_dump_destroy(c->dump);
     ofbundle_destroy_all(c);
+    ofconn_set_rate(c, 0, 0);
     if (c->owns_conn) {
         ofp_conn_destroy(c->conn);
     }
+    ofproto_update_punts(c->ofproto);
     if (c->controller) {
         controller_conn_gone(c->controller);
     }
     free(c);
 }
 
+/* As the field has it: who only asks, and has not said how much of a packet it wants to see, is told nothing. */
+bool ofconn_listens(const struct ofconn *c) { return c->primary || c->config.miss_send_len; }
+
+bool ofconn_wants(const struct ofconn *c, enum ofp_async_kind kind, unsigned int reason)
+{
+    const uint32_t *wanted = c->role == OFP_ROLE_SLAVE ? c->async.slave : c->async.master;
+
+    return ofconn_listens(c) && wanted[kind] >> reason & 1;
+}
+
 void ofconn_notify(struct ofproto *o, enum ofp_async_kind kind, unsigned int reason,
                    void (*put)(struct ofconn *c, struct buf *b, const void *what), const void *what)
 {
     for (struct ofconn *c = o->conns; c; c = c->next) {
-        const uint32_t *wanted = c->role == OFP_ROLE_SLAVE ? c->async.slave : c->async.master;
         struct buf b = BUF_INITIALIZER;
-        /* As the field has it: who only asks, and has not said how much of a packet it wants to see, is told nothing. */
-        if ((c->primary || c->config.miss_send_len) && wanted[kind] >> reason & 1 && !ofp_conn_is_full(c->conn)) {
+        if (ofconn_wants(c, kind, reason) && !ofp_conn_is_full(c->conn)) {
             put(c, &b, what);
             if (b.len) {
                 ofp_conn_send(c->conn, b.data, b.len, OFP_CONN_ASYNC); /* Dropped and counted if it does not read. */

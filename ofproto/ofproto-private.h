@@ -17,9 +17,13 @@
 struct controller;
 struct ofconn;
 struct snooper;
+struct ofconn_rate;
+struct pin;
 
 struct ofproto {
     char *name;
+    uint32_t id;
+    struct ofproto *next; /* Of all of them. */
     struct event_base *base;
     const struct ofproto_ops *ops;
     void *aux;
@@ -45,6 +49,8 @@ struct ofproto {
     uint64_t generation;  /* The last that a controller gave with a role. */
 };
 
+extern struct ofproto *ofproto_all; /* The first of a list.  Main's. */
+
 /* A client: who asked for what, and how it wants to be told. */
 struct ofconn {
     struct ofproto *ofproto;
@@ -63,6 +69,7 @@ struct ofconn {
     uint16_t controller_id;
     struct flow_dump *dump;     /* A long answer on its way; the connection is held. */
     struct ofbundle *bundles;   /* That it has opened. */
+    struct ofconn_rate *rate;   /* Of packet-ins; NULL: no limit. */
 };
 
 /* ofconn.c */
@@ -83,6 +90,17 @@ void ofconn_notify(struct ofproto *o, enum ofp_async_kind kind, unsigned int rea
 
 /* controller.c: a connection of C is no more in the list. */
 void controller_conn_gone(struct controller *c);
+/* Does C want to be told of KIND for REASON (a bit number)? */
+bool ofconn_wants(const struct ofconn *c, enum ofp_async_kind kind, unsigned int reason);
+bool ofconn_listens(const struct ofconn *c); /* Of anything at all? */
+
+/* ofconn-rate.c */
+/* C may have RATE packet-ins a second, and BURST at once (controller_rate_limit, controller_burst_limit); RATE 0: any number. */
+void ofconn_set_rate(struct ofconn *c, unsigned int rate, unsigned int burst);
+/* Sends P (packet_in_send()), now or when it is its turn.  P stays the caller's. */
+void ofconn_rate_send(struct ofconn *c, struct pin *p);
+/* Packet-ins that were dropped since the limit was set. */
+uint64_t ofconn_rate_drops(const struct ofconn *c);
 
 /* Requests.  Each carries MSG out and answers; or returns what is wrong, and nothing has changed. */
 typedef enum ofp_error ofproto_handler(struct ofconn *c, const struct ofp_msg *msg);
@@ -112,6 +130,13 @@ void flow_dump_destroy(struct flow_dump *d); /* Accepts NULL. */
 /* What is to be said of R; MATCH and ACTIONS hold the bytes. */
 void ofproto_describe(struct rule *r, enum ofp_version version, bool nx, uint64_t now, struct buf *match, struct buf *actions,
                       struct ofp_flow_stats *ret);
+/* ofproto-packet.c */
+ofproto_handler handle_packet_out;
+/* What C's version calls the reason of P; -1: it is not told of P at all. */
+int packet_in_reason(const struct ofconn *c, const struct pin *p);
+void packet_in_send(struct ofconn *c, const struct pin *p);
+/* Clients have come, gone, or want something else: tables hand up what somebody wants, and no more. */
+void ofproto_update_punts(struct ofproto *o);
 /* ofproto-bundle.c */
 ofproto_handler handle_bundle_ctrl, handle_bundle_add;
 void ofbundle_destroy_all(struct ofconn *c);

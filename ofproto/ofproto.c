@@ -5,14 +5,32 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/hash.h"
 #include "lib/base/log.h"
 #include "lib/base/util.h"
 #include "ofproto/controller-private.h"
 #include "ofproto/ofproto-private.h"
 
 LOG_MODULE(ofproto);
+
+struct ofproto *ofproto_all; /* Main's. */
+
+/* Ids begin somewhere, so that they are not those of a process before this one. */
+static uint32_t next_id(void)
+{
+    static uint32_t last;
+
+    if (!last) {
+        last = hash_u64(clock_nsec(), getpid());
+    }
+    last += last == UINT32_MAX ? 2 : 1;
+    return last;
+}
+
+uint32_t ofproto_id(const struct ofproto *o) { return o->id; }
 
 struct ofproto *ofproto_create(struct event_base *base, const char *name, const struct ofproto_ops *ops, void *aux)
 {
@@ -24,6 +42,9 @@ struct ofproto *ofproto_create(struct event_base *base, const char *name, const 
     o->aux = aux;
     o->tables = tables_create();
     o->versions = OFPROTO_VERSIONS;
+    o->id = next_id();
+    o->next = ofproto_all;
+    ofproto_all = o;
     return o;
 }
 
@@ -38,6 +59,11 @@ void ofproto_destroy(struct ofproto *o)
     }
     ofp_listener_destroy(o->management);
     ofp_listener_destroy(o->snoop);
+    struct ofproto **p = &ofproto_all;
+    while (*p != o) {
+        p = &(*p)->next;
+    }
+    *p = o->next;
     tables_unref(o->tables);
     free(o->ports);
     free(o->name);

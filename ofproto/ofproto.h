@@ -13,8 +13,10 @@
 
 #include "lib/ofp/ofp-msg-port.h"
 
+struct engine_packet_out;
 struct event_base;
 struct ofproto;
+struct pin;
 struct tables;
 
 struct ofproto_ops {
@@ -24,11 +26,19 @@ struct ofproto_ops {
     bool (*port_stats)(ofp_port_t port_no, struct ofp_port_stats *ret_stats, void *aux);
     /* A controller has connected, or its connection is gone.  May be NULL. */
     void (*controllers_changed)(void *aux);
+    /* Has the bridge do PO->acts with a packet.  0 or -errno. */
+    int (*packet_out)(const struct engine_packet_out *po, void *aux);
 };
 
 /* OPS stays the caller's, unchanged.  Nothing listens yet. */
 struct ofproto *ofproto_create(struct event_base *base, const char *name, const struct ofproto_ops *ops, void *aux);
 void ofproto_destroy(struct ofproto *o); /* Accepts NULL. */
+
+/* By which packets for its controllers name it (struct xbridge, 'id'): never 0, and of no other bridge, nor of one of a predecessor's whose flows may
+ * still be there. */
+uint32_t ofproto_id(const struct ofproto *o);
+/* Tells P to those of its bridge's controllers who want it.  P stays the caller's. */
+void ofproto_packet_in(struct pin *p);
 
 struct tables *ofproto_tables(struct ofproto *o);
 

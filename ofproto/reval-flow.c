@@ -95,6 +95,10 @@ static bool translate_again(struct reval *r, struct ukey *u) REQUIRES(u->lock)
         COUNTER_INC(revalidate_too_wide);
         return false;
     }
+    if (unlikely(out.slow)) {
+        attrbuf_clear(&out.actions);
+        xlate_put_slow(&out, &out.actions);
+    }
     ukey_set_effects(u, out.effects, out.n_effects, config ? config->version : 0);
     ukey_set_rules(u, out.rules, out.n_rules);
     u->deps = out.deps;

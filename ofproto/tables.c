@@ -23,6 +23,7 @@ struct tables {
     unsigned int refs; /* Atomic. */
     uint64_t version;  /* Acquire, release: see classifier.h. */
     struct table table[TABLES_N];
+    unsigned int punts; /* Atomic, relaxed. */
 
     /* Main's. */
     bool in_txn;
@@ -44,6 +45,10 @@ struct tables *tables_ref(struct tables *t)
     __atomic_add_fetch(&t->refs, 1, __ATOMIC_RELAXED);
     return t;
 }
+
+unsigned int tables_punts(const struct tables *t) { return __atomic_load_n(&t->punts, __ATOMIC_RELAXED); }
+
+bool tables_set_punts(struct tables *t, unsigned int punts) { return __atomic_exchange_n(&t->punts, punts, __ATOMIC_RELAXED) != punts; }
 
 static void rule_free_cb(struct cls_rule *cls) { rule_unref(CONTAINER_OF(cls, struct rule, cls)); }
 

@@ -40,6 +40,15 @@ void tables_for_each(const struct tables *t, uint8_t id, const struct match *tar
 struct rule *tables_find(const struct tables *t, uint8_t id, const struct match *match, int priority, uint64_t version);
 bool tables_overlap(const struct tables *t, uint8_t id, const struct match *match, int priority, uint64_t version);
 
+/* What tables hand to controllers by themselves, as long as somebody wants it. */
+enum {
+    TABLES_PUNT_MISS = 1 << 0, /* Packets that no rule matches. */
+    TABLES_PUNT_TTL = 1 << 1,  /* Packets whose TTL expires. */
+};
+unsigned int tables_punts(const struct tables *t);
+/* Returns whether that is a change: then all flows are to be translated again. */
+bool tables_set_punts(struct tables *t, unsigned int punts); /* Main. */
+
 /* ---- Changing: main only, one transaction at a time, outside of RCU read sections. ---- */
 
 enum tables_change_type { TABLES_ADDED, TABLES_REMOVED };

@@ -6,8 +6,10 @@
 #include "lib/base/log.h"
 #include "lib/base/util.h"
 #include "lib/dpif/session-pool.h"
+#include "lib/odp/odp-cookie.h"
 #include "ofproto/mac.h"
 #include "ofproto/rule.h"
+#include "ofproto/slow.h"
 #include "ofproto/upcall.h"
 #include "ofproto/xlate-config.h"
 
@@ -17,16 +19,22 @@ LOG_MODULE(upcall);
  * somebody deleted it there.  Long enough for the longest queue of upcalls that were sent before it was installed. */
 #define REINSTALL_MS 1000
 
-static struct dpif_op *op_next(struct upcall_batch *b)
+/* An operation; SEND: with the others.  What is done in userspace is not. */
+static struct dpif_op *op_next(struct upcall_batch *b, bool send)
 {
-    struct dpif_op *op = &b->ops_memory[b->n_ops];
-    b->ops[b->n_ops++] = op;
+    struct dpif_op *op = &b->ops_memory[b->n_memory++];
+    if (likely(send)) {
+        b->ops[b->n_ops++] = op;
+    }
     return op;
 }
 
 /* Decides whether F is to be put, and claims its ukey. */
 static bool claim(struct upcall_batch *b, struct upcall_flow *f)
 {
+    if (unlikely(!f->n_missed)) {
+        return false; /* There is a flow, which has handed all these up; whether it is right is for revalidation to say. */
+    }
     if (xlate_is_stray(f->verdict)) {
         return false; /* A port that is just coming or going: a flow would outlive that, and drop the first packets of the port. */
     }
@@ -40,7 +48,7 @@ static bool claim(struct upcall_batch *b, struct upcall_flow *f)
             .ufid = f->ufid,
             .key = f->key, .key_len = f->key_len,
             .mask = f->mask, .mask_len = f->mask_len,
-            .actions = f->actions, .actions_len = f->actions_len,
+            .actions = f->flow_actions, .actions_len = f->flow_actions_len,
             .effects = f->effects, .n_effects = f->n_effects, .deps = f->deps,
             .rules = f->rules, .n_rules = f->n_rules,
             .recircs = f->recircs, .n_recircs = f->n_recircs,
@@ -76,14 +84,14 @@ void upcall_install(struct upcall_batch *b)
         if (!claim(b, f)) {
             continue;
         }
-        f->put = op_next(b);
+        f->put = op_next(b, true);
         *f->put = (struct dpif_op) {
             .type = DPIF_OP_FLOW_PUT,
             .flow = {
                 .has_ufid = true, .ufid = f->ufid,
                 .key = f->key, .key_len = f->key_len,
                 .mask = f->mask, .mask_len = f->mask_len,
-                .actions = f->actions, .actions_len = f->actions_len,
+                .actions = f->flow_actions, .actions_len = f->flow_actions_len,
             },
         };
     }
@@ -97,7 +105,7 @@ void upcall_install(struct upcall_batch *b)
             UPCALL_COUNT(b->stats, not_known, u->flow->verdict == XLATE_NOT_KNOWN);
             continue;
         }
-        u->execute = op_next(b);
+        u->execute = op_next(b, !u->flow->slow);
         *u->execute = (struct dpif_op) {
             .type = DPIF_OP_EXECUTE,
             .execute = {
@@ -111,10 +119,43 @@ void upcall_install(struct upcall_batch *b)
     }
 }
 
+static void operate_one(struct dpif_op *ops[], size_t n, void *b_)
+{
+    struct upcall_batch *b = b_;
+
+    session_pool_operate(b->sessions, b->user, ops, n);
+}
+
+/* Said once: where it happens at all, it happens to each packet. */
+static void say_slow(uint32_t slow)
+{
+    static uint32_t said; /* Atomic. */
+
+    if (slow & ~__atomic_fetch_or(&said, slow, __ATOMIC_RELAXED) & ODP_SLOW_ACTION) {
+        log_info("packets are to be rewritten in headers that the kernel cannot write (ARP, neighbour discovery, ICMP): they are done in "
+                 "userspace, each by itself");
+    }
+}
+
+static void run_slow(struct upcall_batch *b)
+{
+    for (unsigned int i = 0; i < b->n; i++) {
+        struct upcall *u = &b->upcalls[i];
+        if (u->flow->slow && u->execute) {
+            say_slow(u->flow->slow);
+            UPCALL_COUNT(b->stats, slow, 1);
+            u->execute->error = slow_run(&b->arena, u->execute, operate_one, b);
+        }
+    }
+}
+
 void upcall_operate(struct upcall_batch *b)
 {
     if (b->n_ops) {
         session_pool_operate(b->sessions, b->user, b->ops, b->n_ops);
+    }
+    if (unlikely(b->n_memory > b->n_ops)) {
+        run_slow(b);
     }
 }
 
@@ -179,7 +220,9 @@ void upcall_account(struct upcall_batch *b)
             }
         }
         for (unsigned int j = 0; j < f->n_rules; j++) {
-            rule_count(f->rules[j], f->n_upcalls, f->n_bytes, b->now);
+            if (likely(f->n_missed)) {
+                rule_count(f->rules[j], f->n_missed, f->n_bytes, b->now);
+            }
         }
         if (f->put) {
             account_put(b, f);

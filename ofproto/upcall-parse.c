@@ -7,7 +7,9 @@
 #include "lib/base/hash.h"
 #include "lib/base/log.h"
 #include "lib/base/util.h"
+#include "lib/odp/odp-cookie.h"
 #include "lib/odp/odp-key.h"
+#include "ofproto/pin.h"
 #include "ofproto/upcall.h"
 
 LOG_MODULE(upcall);
@@ -39,7 +41,9 @@ void upcall_batch_begin(struct upcall_batch *b, uint64_t now)
     /* The sequence first: what changes after this makes the batch's flows old, never the other way round. */
     b->reval_seq = flowcache_seq(b->fc);
     b->config = flowcache_config(b->fc);
-    b->n = b->n_flows = b->n_ops = 0;
+    b->n = b->n_flows = b->n_ops = b->n_memory = 0;
+    b->pins = NULL;
+    b->last_pin = &b->pins;
     memset(b->groups, 0, sizeof b->groups);
 }
 
@@ -47,6 +51,9 @@ void upcall_batch_end(struct upcall_batch *b)
 {
     rcu_read_unlock();
     arena_reset(&b->arena);
+    if (b->pins) {
+        pin_inbox_put(b->fc->pins, b->pins);
+    }
 }
 
 /* The flow of the batch that has U's key; a new one if U is the first.  NULL if the key cannot be read. */
@@ -73,14 +80,34 @@ static struct upcall_flow *group_find(struct upcall_batch *b, const struct dpif_
     return f;
 }
 
+/* An upcall that a flow has caused.  Returns whether there is something to translate: it is of a flow whose packets are done here. */
+static bool parse_action(struct upcall_batch *b, const struct dpif_upcall *u)
+{
+    struct odp_cookie cookie;
+
+    if (!u->userdata || !odp_cookie_get(mnl_attr_get_payload(u->userdata), mnl_attr_get_payload_len(u->userdata), &cookie)) {
+        /* A flow of a predecessor's; revalidation replaces it. */
+        UPCALL_COUNT(b->stats, alien_action, 1);
+        return false;
+    }
+    if (cookie.kind == ODP_COOKIE_SLOW) {
+        return true;
+    }
+    UPCALL_COUNT(b->stats, packet_in, 1);
+    if (b->fc->pins) {
+        *b->last_pin = pin_create(u, &cookie);
+        b->last_pin = &(*b->last_pin)->next;
+    }
+    return false;
+}
+
 void upcall_parse(struct upcall_batch *b, struct cell *const cells[], unsigned int n)
 {
     for (unsigned int i = 0; i < n; i++) {
         struct upcall *u = &b->upcalls[b->n];
         u->dp = &cells[i]->dp;
-        if (unlikely(u->dp->type != DPIF_UC_MISS)) {
-            /* A flow of a predecessor's; revalidation replaces it. */
-            UPCALL_COUNT(b->stats, alien_action, 1);
+        bool missed = u->dp->type == DPIF_UC_MISS;
+        if (unlikely(!missed) && !parse_action(b, u->dp)) {
             continue;
         }
         u->flow = group_find(b, u->dp);
@@ -89,8 +116,10 @@ void upcall_parse(struct upcall_batch *b, struct cell *const cells[], unsigned i
             log_info_rl(6, "dropped an upcall whose flow key (%zu bytes) cannot be read", u->dp->key_len);
             continue;
         }
-        u->flow->n_upcalls++;
-        u->flow->n_bytes += u->dp->packet_len;
+        if (likely(missed)) {
+            u->flow->n_missed++;
+            u->flow->n_bytes += u->dp->packet_len;
+        }
         u->execute = NULL;
         b->n++;
     }

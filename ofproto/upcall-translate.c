@@ -24,7 +24,15 @@ void upcall_translate(struct upcall_batch *b)
         xlate(b->config, f->flow, &out);
         f->verdict = out.verdict;
         f->actions_len = attrbuf_len(&out.actions);
-        f->actions = keep(b, &out.actions);
+        f->actions = f->flow_actions = keep(b, &out.actions);
+        f->flow_actions_len = f->actions_len;
+        f->slow = out.slow;
+        if (unlikely(out.slow)) {
+            attrbuf_clear(&out.actions);
+            xlate_put_slow(&out, &out.actions);
+            f->flow_actions_len = attrbuf_len(&out.actions);
+            f->flow_actions = keep(b, &out.actions);
+        }
         f->n_effects = out.n_effects;
         f->deps = out.deps;
         struct effect *effects = arena_alloc(&b->arena, out.n_effects * sizeof *effects);

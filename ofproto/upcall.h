@@ -1,6 +1,8 @@
 /* A batch of upcalls on its way through the pipeline, one stage a function, each taking the whole batch:
  *
- *     parse       message → key → flow; upcalls of the same key are grouped behind the first, their leader
+ *     parse       message → key → flow; upcalls of the same key are grouped behind the first, their leader.  Those that a flow's
+ *                 userspace action has caused say in a cookie what they are for (odp-cookie.h): to go to controllers, by way of
+ *                 main (pin.h), or to be done here, since the kernel cannot (slow.h)
  *     translate   leaders: flow → actions, mask, effects                                       (pure)
  *     install     leaders: claim a ukey; the winner puts the flow
  *     operate     all puts and packets in one system call
@@ -17,6 +19,7 @@
 #include "ofproto/flowcache.h"
 #include "ofproto/xlate.h"
 
+struct pin;
 struct session_pool;
 
 /* What happened to an upcall, for counters and upcall/show.  One list, so that enum and text cannot drift. */
@@ -26,6 +29,8 @@ struct session_pool;
     OUTCOME(malformed,    "dropped: not an upcall of this datapath, or its key cannot be read")     \
     OUTCOME(overload,     "dropped while it waited, or before: see upcall/show-ports")              \
     OUTCOME(alien_action, "dropped: sent by a userspace action that is not ours")                   \
+    OUTCOME(packet_in,    "for controllers")                                                        \
+    OUTCOME(slow,         "done in userspace: the kernel cannot do what the tables say")            \
     OUTCOME(grouped,      "shared the translation of an upcall of the same flow in the batch")      \
     OUTCOME(translated,   "translated")                                                             \
     OUTCOME(installed,    "flow installed")                                                         \
@@ -58,6 +63,10 @@ struct upcall_flow {
     struct ufid ufid;
     const void *actions, *mask;
     size_t actions_len, mask_len;
+    /* Of the flow in the datapath: 'actions', or, if 'slow' (ODP_SLOW_*), what hands its packets up. */
+    const void *flow_actions;
+    size_t flow_actions_len;
+    uint32_t slow;
     const struct effect *effects;
     unsigned int n_effects;
     struct dep_list deps;
@@ -69,13 +78,13 @@ struct upcall_flow {
     struct ukey *ukey;
     bool won;           /* This batch made 'ukey'. */
     struct dpif_op *put; /* NULL: not to be installed. */
-    unsigned int n_upcalls;
+    unsigned int n_missed; /* Upcalls that no flow has counted; 'n_bytes' are theirs. */
 };
 
 struct upcall {
     const struct dpif_upcall *dp; /* In its cell. */
     struct upcall_flow *flow;
-    struct dpif_op *execute; /* NULL: nothing to send. */
+    struct dpif_op *execute; /* NULL: nothing to send.  Of a 'slow' flow it is not sent as it is: see slow.h. */
 };
 
 /* Upcalls a batch.  A batch costs five system calls whatever its size (wait, receive, the clock, send, look for answers): with 64 that is
@@ -97,11 +106,14 @@ struct upcall_batch {
     uint64_t reval_seq; /* As it was before the first translation. */
     const struct xconfig *config;
 
+    struct pin *pins, **last_pin; /* For main: handed over at the end. */
+
     unsigned int n, n_flows, n_ops;
     struct upcall upcalls[UPCALL_BATCH];
     struct upcall_flow flows[UPCALL_BATCH];
     struct upcall_flow *groups[UPCALL_GROUPS];
-    struct dpif_op ops_memory[2 * UPCALL_BATCH];
+    struct dpif_op ops_memory[2 * UPCALL_BATCH]; /* Of which 'ops' are sent together. */
+    unsigned int n_memory;
     struct dpif_op *ops[2 * UPCALL_BATCH];
 };
 

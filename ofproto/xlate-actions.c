@@ -37,6 +37,7 @@ static NOINLINE void output_normal(struct xlate_ctx *ctx)
     const struct xport *in = xbridge_port_by_ofp(ctx->pipeline->bridge, in_port_now(ctx));
     struct pipeline_mark mark;
 
+    in = in ? in : ctx->outside;
     if (in) {
         pipeline_mark(ctx, &mark);
         xlate_normal(ctx, in);
@@ -59,7 +60,16 @@ static void output_in_port(struct xlate_ctx *ctx)
     }
 }
 
-static void output_port(struct xlate_ctx *ctx, ofp_port_t port)
+/* To the tables, from the first on, as if it came in now. */
+static void output_table(struct xlate_ctx *ctx)
+{
+    ctx->n_within++;
+    pipeline_enter(ctx, 0, in_port_now(ctx));
+    ctx->n_within--;
+}
+
+/* MAX_LEN: for controllers. */
+static void output_port(struct xlate_ctx *ctx, ofp_port_t port, uint16_t max_len)
 {
     struct pipeline *p = ctx->pipeline;
 
@@ -77,6 +87,12 @@ static void output_port(struct xlate_ctx *ctx, ofp_port_t port)
     case OFPP_ALL_N:
         output_all(ctx, false);
         break;
+    case OFPP_CONTROLLER_N:
+        xlate_controller(ctx, p->reason, 0, 0, max_len, (struct bytes) { NULL, 0 });
+        break;
+    case OFPP_TABLE_N:
+        output_table(ctx);
+        break;
     default: {
         /* A packet goes back where it came from only if a rule says so by name. */
         const struct xport *to = xbridge_port_by_ofp(p->bridge, port);
@@ -92,6 +108,8 @@ static void output_port(struct xlate_ctx *ctx, ofp_port_t port)
     }
 }
 
+static void do_output(struct xlate_ctx *ctx, const struct ofp_act_output *a) { output_port(ctx, a->port, a->max_len); }
+
 static NOINLINE void do_output_reg(struct xlate_ctx *ctx, const struct ofp_act_output_reg *a)
 {
     struct flow look = { 0 };
@@ -101,7 +119,7 @@ static NOINLINE void do_output_reg(struct xlate_ctx *ctx, const struct ofp_act_o
     uint64_t port = ofp_subfield_get_u64(&a->src, &ctx->flow);
     XLATE_TRACE(ctx, STEP_NOTE, "output port is %" PRIu64, port);
     if (port < UINT16_MAX) {
-        output_port(ctx, (ofp_port_t) { port });
+        output_port(ctx, (ofp_port_t) { port }, a->max_len);
     }
 }
 
@@ -244,7 +262,24 @@ static void do_metadata(struct xlate_ctx *ctx, const struct ofp_act_metadata *a)
     ctx->flow.metadata = (ctx->flow.metadata & ~htobe64(a->mask)) | htobe64(a->value & a->mask);
 }
 
-static NOINLINE void do_dec_ttl(struct xlate_ctx *ctx)
+static void do_controller(struct xlate_ctx *ctx, const struct ofp_act_controller *a)
+{
+    ctx->pipeline->sent = true;
+    xlate_controller(ctx, a->reason, 0, a->controller_id, a->max_len,
+                     (struct bytes) { a->userdata_len ? a->userdata : NULL, a->userdata_len });
+}
+
+static void ttl_expired(struct xlate_ctx *ctx, const struct ofp_act_dec_ttl *a)
+{
+    if (tables_punts(ctx->pipeline->bridge->tables) & TABLES_PUNT_TTL) {
+        for (unsigned int i = 0; i < (a->listed ? a->n_ids : 1); i++) {
+            xlate_controller(ctx, OFPR_INVALID_TTL, 0, a->listed ? a->ids[i] : 0, UINT16_MAX, (struct bytes) { NULL, 0 });
+        }
+    }
+    pipeline_fail(ctx, XLATE_TTL);
+}
+
+static NOINLINE void do_dec_ttl(struct xlate_ctx *ctx, const struct ofp_act_dec_ttl *a)
 {
     if (has_field(ctx, ofp_field(OFP_FIELD_NW_TTL))) {
         struct flow look = { .ip_ttl = 0xff };
@@ -253,7 +288,7 @@ static NOINLINE void do_dec_ttl(struct xlate_ctx *ctx)
             write_number(ctx, OFP_FIELD_NW_TTL, ctx->flow.ip_ttl - 1);
         } else {
             XLATE_TRACE(ctx, STEP_WARNING, "IPv%d decrement TTL exception", ctx->flow.eth_type == htons(ETH_TYPE_IPV4) ? 4 : 6);
-            ctx->pipeline->list_ended = ctx->pipeline->expired = true;
+            ttl_expired(ctx, a);
         }
     }
 }
@@ -418,7 +453,10 @@ static void do_action(struct xlate_ctx *ctx, const struct ofp_act *a)
 {
     switch ((unsigned int) a->type) {
     case OFP_ACT_OUTPUT:
-        output_port(ctx, ((const struct ofp_act_output *) ofp_act_cast(a))->port);
+        do_output(ctx, ofp_act_cast(a));
+        break;
+    case OFP_ACT_CONTROLLER:
+        do_controller(ctx, ofp_act_cast(a));
         break;
     case OFP_ACT_OUTPUT_REG:
         do_output_reg(ctx, ofp_act_cast(a));
@@ -439,7 +477,7 @@ static void do_action(struct xlate_ctx *ctx, const struct ofp_act *a)
         pop_tag(ctx);
         break;
     case OFP_ACT_DEC_TTL:
-        do_dec_ttl(ctx);
+        do_dec_ttl(ctx, ofp_act_cast(a));
         break;
     case OFP_ACT_RESUBMIT:
         do_resubmit(ctx, ofp_act_cast(a));

@@ -4,6 +4,7 @@
 #include "ofproto/xlate-acts.h"
 
 #include "lib/base/types.h"
+#include "lib/odp/odp-cookie.h"
 #include "lib/ofp/ofp-action.h"
 
 /* Can translation write FIELD?  Of these it could only write its own copy: the kernel would not hear of it. */
@@ -21,9 +22,9 @@ static bool is_settable(const struct ofp_field *field)
 static bool is_form_supported(const struct ofp_act *a)
 {
     switch ((unsigned int) a->type) {
-    case OFP_ACT_OUTPUT: {
-        unsigned int port = ((const struct ofp_act_output *) ofp_act_cast(a))->port.n;
-        return port != OFPP_CONTROLLER_N && port != OFPP_TABLE_N;
+    case OFP_ACT_CONTROLLER: {
+        const struct ofp_act_controller *c = ofp_act_cast(a);
+        return !c->pause && c->meter_id == OFP_NO_METER && c->userdata_len <= ODP_COOKIE_MAX_USERDATA;
     }
     case OFP_ACT_SET_FIELD:
         return is_settable(((const struct ofp_act_set_field *) ofp_act_cast(a))->field);
@@ -45,7 +46,7 @@ static const bool supported[OFP_N_ACTS] = {
     [OFP_ACT_SET_IP_TTL] = true, [OFP_ACT_SET_L4_SRC] = true, [OFP_ACT_SET_L4_DST] = true, [OFP_ACT_DEC_TTL] = true,
     [OFP_ACT_CONJUNCTION] = true, [OFP_ACT_CLONE] = true, [OFP_ACT_NOTE] = true, [OFP_ACT_EXIT] = true,
     [OFP_ACT_CLEAR_ACTIONS] = true, [OFP_ACT_WRITE_ACTIONS] = true, [OFP_ACT_WRITE_METADATA] = true,
-    [OFP_ACT_GOTO_TABLE] = true, [OFP_ACT_CT] = true, [OFP_ACT_CT_CLEAR] = true,
+    [OFP_ACT_GOTO_TABLE] = true, [OFP_ACT_CT] = true, [OFP_ACT_CT_CLEAR] = true, [OFP_ACT_CONTROLLER] = true,
 };
 
 enum ofp_error xlate_acts_check(const void *acts, size_t len, const char **ret_name)

@@ -62,11 +62,15 @@ struct xport {
     odp_port_t odp; /* ODPP_NONE: a patch port (or not in the datapath). */
     struct xbundle *bundle;
     struct xport *peer; /* Patch ports: the other end, or NULL while there is none. */
+    /* Where upcalls of what comes in here are to go (odp-cookie.h); 0: not known.  The only field that changes in a snapshot that is
+     * published: the engine sets it when the mode of dispatch changes, then has all flows translated again.  Atomic, relaxed. */
+    uint32_t upcall_pid;
     bool is_patch;
 };
 
 struct xbridge {
     char *name;
+    uint32_t id; /* By which packet-ins name it (odp-cookie.h). */
     struct xconfig *config;
     struct mac_table *macs; /* A reference. */
     struct tables *tables;  /* Of OpenFlow; a reference.  NULL: there are none, and 'normal' says what happens. */

@@ -7,6 +7,7 @@
  *     xlate-fence.c      keeping what conntrack does to a copy of the packet from the packet
  *     xlate-recirc.c     freezing, when the datapath is to bring the packet back, and going on when it has
  *     xlate-normal.c     the learning switch
+ *     xlate-controller.c what goes to controllers
  *
  * The packet at this point of its way is 'vlan' and, once a bridge has tables to match it with, 'flow'; out->mask is about the packet as it
  * came in.  'given' has the bits of 'flow' that do not come from the packet (a register, a field that was written): having looked at
@@ -14,6 +15,7 @@
 #ifndef OFPROTO_XLATE_CTX_H
 #define OFPROTO_XLATE_CTX_H 1
 
+#include "lib/base/buf.h"
 #include "lib/odp/odp-rewrite.h"
 #include "ofproto/xlate-trace.h"
 #include "ofproto/xlate.h"
@@ -44,7 +46,9 @@ struct xlate_ctx {
     bool conntracked;           /* What conntrack said of the packet is to be seen. */
     unsigned int n_cts;         /* Times that the packet was sent through conntrack. */
     unsigned int n_fences;      /* CLONE around what was. */
-    bool unable; /* The packet was to be rewritten as the kernel cannot. */
+    bool unable; /* The packet was to be rewritten as nobody can. */
+    uint32_t pid;  /* Where the kernel is to send what a userspace action hands up. */
+    const struct xport *outside; /* A packet-out's that came in by no port: a port that stands for where it came from.  Else NULL. */
 
     /* Once a bridge has tables. */
     bool piped;
@@ -76,9 +80,17 @@ static inline void xlate_look(struct xlate_ctx *ctx, size_t ofs, size_t len)
 enum xlate_verdict xlate_bridge(struct xlate_ctx *ctx, const struct xport *in_port);
 /* Has CTX's packet leave by PORT: a datapath port, or through a patch port into the next bridge. */
 void xlate_output(struct xlate_ctx *ctx, const struct xport *port);
-/* Emits what makes the packet on the wire what it is in CTX.  False, and it is noted that the packet is not treated as it should be, if
- * the kernel cannot. */
+/* Emits what makes the packet on the wire what it is in CTX.  False: it cannot be, and does not leave. */
 bool xlate_commit(struct xlate_ctx *ctx);
+/* Begins with FLOW, which came in at PORT; what is to be translated is the caller's.  End with xlate_end(). */
+void xlate_begin(struct xlate_ctx *ctx, const struct xconfig *config, const struct flow *flow, const struct xport *port, struct xlate_out *out);
+void xlate_end(struct xlate_ctx *ctx, const char *port_name);
+
+/* xlate-controller.c */
+/* Has the packet, as it is in CTX, go to the controllers whose id is CONTROLLER_ID, for REASON (enum ofp_packet_in_reason): MAX_LEN bytes of it, with
+ * USERDATA (p NULL: none).  FLAGS: ODP_COOKIE_*. */
+void xlate_controller(struct xlate_ctx *ctx, unsigned int reason, unsigned int flags, uint16_t controller_id, uint16_t max_len,
+                      struct bytes userdata);
 
 /* xlate-normal.c */
 enum xlate_verdict xlate_normal(struct xlate_ctx *ctx, const struct xport *in_port);

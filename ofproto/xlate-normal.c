@@ -185,8 +185,8 @@ static void trace_source(struct xlate_ctx *ctx, const struct effect *e, const ch
 static void note_source(struct xlate_ctx *ctx, const struct inside *p)
 {
     const struct xbridge *br = p->in->bridge;
-    if (vlan_set_has(&br->flood_vlans, p->vlan)) {
-        return;
+    if (!p->in->id || vlan_set_has(&br->flood_vlans, p->vlan)) {
+        return; /* No bundle: a packet-out that came in by no port. */
     }
     XLATE_LOOK(ctx, eth_src);
     struct eth_addr src = xlate_now(ctx)->eth_src;

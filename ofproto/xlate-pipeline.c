@@ -10,6 +10,7 @@
 #include "lib/base/counter.h"
 #include "lib/base/log.h"
 #include "lib/base/util.h"
+#include "lib/odp/odp-cookie.h"
 #include "ofproto/recirc.h"
 #include "ofproto/xlate-config.h"
 
@@ -201,9 +202,21 @@ static bool is_too_deep(struct xlate_ctx *ctx, uint8_t id)
     return true;
 }
 
-void pipeline_table(struct xlate_ctx *ctx, uint8_t id, ofp_port_t in_port, bool ct)
+/* A packet that nothing is said about.  Who goes to a table by goto_table asks for what is done then; who resubmits, in ovs-actions(7), does not. */
+static void miss(struct xlate_ctx *ctx)
 {
     struct pipeline *p = ctx->pipeline;
+
+    if (tables_punts(p->bridge->tables) & TABLES_PUNT_MISS) {
+        p->rule = NULL;
+        xlate_controller(ctx, OFPR_NO_MATCH, ODP_COOKIE_MISS, 0, UINT16_MAX, (struct bytes) { NULL, 0 });
+    }
+}
+
+static void walk(struct xlate_ctx *ctx, uint8_t id, ofp_port_t in_port, bool ct, bool from_outside)
+{
+    struct pipeline *p = ctx->pipeline;
+    const struct rule *outer_rule = p->rule;
     uint8_t outer = p->table_id;
     struct xlate_step *outer_step = unlikely(ctx->trace) ? ctx->trace->at : NULL;
 
@@ -221,17 +234,27 @@ void pipeline_table(struct xlate_ctx *ctx, uint8_t id, ofp_port_t in_port, bool 
             xlate_trace_rule(ctx, next, rule);
         }
         if (rule) {
+            p->rule = rule;
+            p->first = p->first ? p->first : rule;
             note_rule(ctx, rule);
             pipeline_actions(ctx, rule_acts(rule), rule->acts_len);
+        } else if (from_outside) {
+            miss(ctx);
         }
+        from_outside = true;
         next = p->next_table;
     }
     p->next_table = -1;
     p->table_id = outer;
+    p->rule = outer_rule;
     if (unlikely(ctx->trace)) {
         xlate_trace_leave(ctx->trace, outer_step);
     }
 }
+
+void pipeline_table(struct xlate_ctx *ctx, uint8_t id, ofp_port_t in_port, bool ct) { walk(ctx, id, in_port, ct, false); }
+
+void pipeline_enter(struct xlate_ctx *ctx, uint8_t id, ofp_port_t in_port) { walk(ctx, id, in_port, false, true); }
 
 /* ---- The action set: done at the end, in the order that OpenFlow 1.3 (5.10) gives, the last of each kind. ---- */
 
@@ -312,9 +335,29 @@ void pipeline_trace_set(struct xlate_ctx *ctx, const char *is)
     xlate_trace_set(ctx, is, acts, n);
 }
 
+void pipeline_finish(struct xlate_ctx *ctx)
+{
+    struct pipeline *p = ctx->pipeline;
+
+    if (p->fault == XLATE_FORWARD) {
+        p->ended = false; /* exit leaves the action set to be done. */
+        if (p->reason != OFPR_PACKET_OUT) { /* As the field has it: packet-ins name the rule that began, or the packet-out. */
+            p->reason = OFPR_ACTION_SET;
+            p->rule = p->first;
+        }
+        if (p->kept.n_set) {
+            struct xlate_step *outer_step = unlikely(ctx->trace) ? xlate_trace_enter_set(ctx->trace) : NULL;
+            do_action_set(ctx);
+            if (unlikely(ctx->trace)) {
+                xlate_trace_leave(ctx->trace, outer_step);
+            }
+        }
+    }
+}
+
 /* ---- A packet comes into a bridge. ---- */
 
-static void begin(struct xlate_ctx *ctx)
+void pipeline_begin(struct xlate_ctx *ctx)
 {
     ctx->piped = true;
     ctx->flow = *ctx->in;
@@ -330,21 +373,12 @@ static enum xlate_verdict run(struct xlate_ctx *ctx, struct pipeline *p, uint8_t
 
     pipeline_tags_changed(ctx);
     ctx->pipeline = p;
-    if (unlikely(ctx->start->acts && ctx->depth == 1)) {
+    if (unlikely(ctx->start && ctx->start->acts && ctx->depth == 1)) {
         pipeline_actions(ctx, ctx->start->acts, ctx->start->acts_len);
     } else {
-        pipeline_table(ctx, id, (ofp_port_t) { ntohs(ctx->flow.ofp_in_port) }, false);
+        pipeline_enter(ctx, id, (ofp_port_t) { ntohs(ctx->flow.ofp_in_port) });
     }
-    if (p->fault == XLATE_FORWARD) {
-        p->ended = false; /* exit leaves the action set to be done. */
-        if (p->kept.n_set) {
-            struct xlate_step *outer_step = unlikely(ctx->trace) ? xlate_trace_enter_set(ctx->trace) : NULL;
-            do_action_set(ctx);
-            if (unlikely(ctx->trace)) {
-                xlate_trace_leave(ctx->trace, outer_step);
-            }
-        }
-    }
+    pipeline_finish(ctx);
     if (unlikely(ctx->trace)) {
         xlate_trace_flow(ctx);
     }
@@ -359,11 +393,11 @@ static enum xlate_verdict run(struct xlate_ctx *ctx, struct pipeline *p, uint8_t
 enum xlate_verdict xlate_pipeline(struct xlate_ctx *ctx, const struct xport *in_port)
 {
     const struct xbridge *br = in_port->bundle->bridge;
-    struct pipeline p = { .bridge = br, .version = tables_version(br->tables), .next_table = -1, .fault = XLATE_FORWARD };
+    struct pipeline p = { .bridge = br, .version = tables_version(br->tables), .next_table = -1, .reason = OFPR_ACTION, .fault = XLATE_FORWARD };
     struct pipeline_mark mark;
 
     if (!ctx->piped) {
-        begin(ctx);
+        pipeline_begin(ctx);
     }
     pipeline_mark(ctx, &mark);
     if (ctx->depth > 1) {
@@ -394,9 +428,9 @@ static void thaw_stack(const struct frozen *f, struct pipeline_kept *k)
 
 enum xlate_verdict xlate_pipeline_resume(struct xlate_ctx *ctx, const struct xbridge *br, const struct frozen *f)
 {
-    struct pipeline p = { .bridge = br, .version = tables_version(br->tables), .next_table = -1, .fault = XLATE_FORWARD };
+    struct pipeline p = { .bridge = br, .version = tables_version(br->tables), .next_table = -1, .reason = OFPR_ACTION, .fault = XLATE_FORWARD };
 
-    begin(ctx);
+    pipeline_begin(ctx);
     flow_clear_pipeline(&ctx->flow);
     ctx->flow.metadata = f->metadata;
     memcpy(ctx->flow.regs, f->regs, sizeof ctx->flow.regs);

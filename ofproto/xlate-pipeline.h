@@ -27,6 +27,9 @@ struct pipeline {
     const struct xbridge *bridge;
     uint64_t version;
     uint8_t table_id;        /* Of the rule whose actions are being done. */
+    const struct rule *rule; /* That rule; NULL: of a packet-out. */
+    const struct rule *first; /* The rule that the packet met when it came in: for the action set. */
+    unsigned int reason;     /* Why what goes to controllers goes there: enum ofp_packet_in_reason. */
     int next_table;          /* To be met after this rule's actions (goto_table), or -1. */
     bool ended;              /* By exit, or by an error: nothing more is done. */
     bool list_ended;         /* By a TTL that has expired: of the actions that are being done nothing more is done. */
@@ -47,6 +50,10 @@ void pipeline_mark(const struct xlate_ctx *ctx, struct pipeline_mark *ret);
  * packet's own it then becomes part of the megaflow. */
 void pipeline_return(struct xlate_ctx *ctx, const struct pipeline_mark *m);
 
+/* CTX has not been in a bridge with tables: sets up what they need. */
+void pipeline_begin(struct xlate_ctx *ctx);
+/* Does the action set. */
+void pipeline_finish(struct xlate_ctx *ctx);
 /* Ends the packet's way through this bridge. */
 void pipeline_fail(struct xlate_ctx *ctx, enum xlate_verdict fault);
 /* Notes that SF has been looked at; returns whether the packet has its field. */
@@ -54,6 +61,8 @@ bool pipeline_look_at(struct xlate_ctx *ctx, const struct ofp_subfield *sf);
 /* Has the packet meet table ID, as if it had come in by IN_PORT, and those that it goes to from there.  CT: for the first of them its
  * addresses and ports are those that its connection began with. */
 void pipeline_table(struct xlate_ctx *ctx, uint8_t id, ofp_port_t in_port, bool ct);
+/* The same for a packet that comes to the tables from outside of them: if no rule matches it, it may be for controllers. */
+void pipeline_enter(struct xlate_ctx *ctx, uint8_t id, ofp_port_t in_port);
 
 /* Notes that the bits of LOOK have been looked at, in the packet as it is here. */
 void pipeline_look(struct xlate_ctx *ctx, const struct flow *look);

@@ -9,6 +9,7 @@
 #include "lib/base/counter.h"
 #include "lib/base/log.h"
 #include "lib/odp/odp-actions.h"
+#include "lib/odp/odp-cookie.h"
 #include "ofproto/xlate-config.h"
 #include "ofproto/xlate-ctx.h"
 
@@ -68,7 +69,7 @@ static void mask_fragments(struct flow *mask, const struct flow *flow)
     }
 }
 
-static void begin(const struct flow *flow, struct xlate_out *out)
+void xlate_begin(struct xlate_ctx *ctx, const struct xconfig *config, const struct flow *flow, const struct xport *port, struct xlate_out *out)
 {
     COUNTER_INC(xlate_actions);
     attrbuf_clear(&out->actions);
@@ -77,55 +78,72 @@ static void begin(const struct flow *flow, struct xlate_out *out)
     out->n_rules = 0;
     out->n_recircs = 0;
     out->deps.n = 0;
+    out->slow = 0;
+    out->pid = port ? __atomic_load_n(&port->upcall_pid, __ATOMIC_RELAXED) : 0;
+    out->pid = out->pid ? out->pid : UINT32_MAX; /* The kernel takes no 0. */
     mask_metadata(&out->mask);
     mask_vlans(&out->mask, flow);
+
+    /* Not all of it: what the pipeline needs it sets up itself. */
+    memset(ctx, 0, offsetof(struct xlate_ctx, flow));
+    ctx->config = config;
+    ctx->in = flow;
+    ctx->mask = &out->mask;
+    ctx->out = out;
+    ctx->pid = out->pid;
+    while (ctx->n_vlans < FLOW_MAX_VLANS && flow_vlan_present(&flow->vlan[ctx->n_vlans])) {
+        ctx->vlan[ctx->n_vlans] = ctx->wire[ctx->n_vlans] = flow->vlan[ctx->n_vlans];
+        ctx->n_vlans++;
+    }
+    ctx->n_wire = ctx->n_vlans;
+}
+
+void xlate_end(struct xlate_ctx *ctx, const char *port_name)
+{
+    struct xlate_out *out = ctx->out;
+
+    xlate_fence_last(ctx);
+    flow_clear_pipeline(&out->mask);
+    mask_fragments(&out->mask, ctx->in);
+    if (unlikely(out->actions.overflow)) {
+        /* Half of a flood would be worse than none: nobody could say why one port does not hear it. */
+        COUNTER_INC(xlate_too_big);
+        log_warn_rl(6, "port %s: the actions for a packet exceed %d bytes; it is dropped", port_name, XLATE_ACTIONS_SIZE);
+        XLATE_TRACE(ctx, STEP_ERROR, "the actions exceed %d bytes; the packet is dropped", XLATE_ACTIONS_SIZE);
+        attrbuf_clear(&out->actions);
+        out->n_recircs = 0;
+        out->slow = 0;
+        out->verdict = XLATE_TOO_BIG;
+    }
 }
 
 void xlate_from(const struct xconfig *config, const struct xlate_in *in, struct xlate_out *out)
 {
-    const struct flow *flow = in->flow;
-
-    begin(flow, out);
-    /* Not all of it: what the pipeline needs it sets up itself. */
     struct xlate_ctx ctx;
-    memset(&ctx, 0, offsetof(struct xlate_ctx, flow));
-    ctx.config = config;
-    ctx.in = flow;
-    ctx.start = in;
-    ctx.mask = &out->mask;
-    ctx.out = out;
-    ctx.trace = in->trace;
-    while (ctx.n_vlans < FLOW_MAX_VLANS && flow_vlan_present(&flow->vlan[ctx.n_vlans])) {
-        ctx.vlan[ctx.n_vlans] = ctx.wire[ctx.n_vlans] = flow->vlan[ctx.n_vlans];
-        ctx.n_vlans++;
-    }
-    ctx.n_wire = ctx.n_vlans;
-    out->verdict = likely(!flow->recirc_id) ? xlate_bridge(&ctx, in->port) : xlate_resume(&ctx);
-    xlate_fence_last(&ctx);
-    flow_clear_pipeline(&out->mask);
-    mask_fragments(&out->mask, flow);
 
-    if (unlikely(out->actions.overflow)) {
-        /* Half of a flood would be worse than none: nobody could say why one port does not hear it. */
-        COUNTER_INC(xlate_too_big);
-        log_warn_rl(6, "port %s: the actions for a packet exceed %d bytes; it is dropped", in->port->name, XLATE_ACTIONS_SIZE);
-        XLATE_TRACE(&ctx, STEP_ERROR, "the actions exceed %d bytes; the packet is dropped", XLATE_ACTIONS_SIZE);
-        attrbuf_clear(&out->actions);
-        out->n_recircs = 0;
-        out->verdict = XLATE_TOO_BIG;
+    xlate_begin(&ctx, config, in->flow, in->port, out);
+    if (unlikely(!in->port)) {
+        out->verdict = XLATE_NO_PORT;
+        return;
     }
+    ctx.start = in;
+    ctx.trace = in->trace;
+    out->verdict = likely(!in->flow->recirc_id) ? xlate_bridge(&ctx, in->port) : xlate_resume(&ctx);
+    xlate_end(&ctx, in->port->name);
 }
 
 void xlate(const struct xconfig *config, const struct flow *flow, struct xlate_out *out)
 {
     const struct xlate_in in = { .flow = flow, .port = config ? xconfig_port_by_odp(config, flow->in_port) : NULL };
 
-    if (likely(in.port)) {
-        xlate_from(config, &in, out);
-    } else {
-        begin(flow, out);
-        out->verdict = XLATE_NO_PORT;
-    }
+    xlate_from(config, &in, out);
+}
+
+void xlate_put_slow(const struct xlate_out *out, struct attrbuf *b)
+{
+    const struct odp_cookie cookie = { .kind = ODP_COOKIE_SLOW, .slow = out->slow };
+
+    odp_put_cookie(b, out->pid, &cookie);
 }
 
 enum xlate_verdict xlate_bridge(struct xlate_ctx *ctx, const struct xport *in_port)
@@ -192,18 +210,23 @@ static void look_at_own_values(struct xlate_ctx *ctx)
 
 bool xlate_commit(struct xlate_ctx *ctx)
 {
+    bool slow = false;
+
     commit_vlans(ctx);
     if (likely(!ctx->piped || !ctx->rewrite.dirty)) {
         return true;
     }
     look_at_own_values(ctx);
-    if (likely(odp_rewrite_commit(&ctx->rewrite, &ctx->out->actions, &ctx->flow, ctx->mask))) {
-        return true;
+    bool able = odp_rewrite_commit(&ctx->rewrite, &ctx->out->actions, &ctx->flow, ctx->mask, &slow);
+    ctx->out->slow |= slow ? ODP_SLOW_ACTION : 0;
+    if (unlikely(!able)) {
+        COUNTER_INC(xlate_unable);
+        ctx->unable = true;
     }
-    COUNTER_INC(xlate_unable);
-    ctx->unable = true;
-    XLATE_TRACE(ctx, STEP_WARNING, "the kernel cannot rewrite the packet like this, dropping");
-    return false;
+    if (unlikely(!able)) {
+        XLATE_TRACE(ctx, STEP_WARNING, "the kernel cannot rewrite the packet like this, dropping");
+    }
+    return able;
 }
 
 /* Not inlined: what it keeps on the stack is for patch ports only. */

@@ -56,7 +56,7 @@ struct effect {
     VERDICT(TABLES,         "the OpenFlow tables output it nowhere")                         \
     VERDICT(TTL,            "its TTL has expired")                                           \
     VERDICT(TOO_MANY_TAGS,  "it would have more VLAN tags than are possible")                \
-    VERDICT(UNABLE,         "it is to be rewritten as the kernel cannot (ARP, ND, ICMP)")    \
+    VERDICT(UNABLE,         "it is to be rewritten in a header that it does not have")        \
     VERDICT(NOT_KNOWN,      "it comes back with a recirculation id that nothing is known of")         \
     VERDICT(BRIDGE_GONE,    "the bridge that it comes back to is gone")                               \
     VERDICT(TOO_MANY_IDS,   "it is to come back, and there are too many recirculation ids")          \
@@ -86,7 +86,26 @@ struct xlate_out {
     /* The recirculation ids in 'actions'; found under RCU. */
     struct recirc *recircs[XLATE_MAX_RECIRCS];
     unsigned int n_recircs;
+    /* Why the kernel cannot carry out 'actions', ODP_SLOW_* (odp-cookie.h); 0: it can.  They are then for slow_run() (slow.h), and the flow is to
+     * hand its packets up: xlate_put_slow(). */
+    uint32_t slow;
+    uint32_t pid; /* Where to. */
 };
+
+/* Appends what a flow in the datapath does whose OUT is 'slow'. */
+void xlate_put_slow(const struct xlate_out *out, struct attrbuf *b);
+
+struct ofp_act;
+struct xbridge;
+/* A packet that a controller wants sent. */
+struct xlate_packet_out {
+    ofp_port_t in_port; /* As if it had come in there; it need not exist. */
+    const struct flow *flow; /* Of the packet; in_port is the datapath's port, or ODPP_NONE. */
+    const struct ofp_act *acts;
+    size_t acts_len;
+};
+/* Has BR do PO->acts.  OUT's mask says nothing.  Under RCU. */
+void xlate_packet_out(const struct xbridge *br, const struct xlate_packet_out *po, struct xlate_out *out);
 
 /* Translates FLOW with CONFIG (NULL: every port is unknown) into *OUT, whose 'actions' the caller has initialised.  Under RCU. */
 void xlate(const struct xconfig *config, const struct flow *flow, struct xlate_out *out);

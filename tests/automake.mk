@@ -72,6 +72,9 @@ check_PROGRAMS += \
 	tests/unit/test-xlate-random \
 	tests/unit/test-xlate-tables \
 	tests/unit/test-xlate-trace \
+	tests/unit/test-pin \
+	tests/unit/test-slow \
+	tests/unit/test-odp-apply \
 	tests/unit/test-xlate-tables-random \
 	tests/sim/test-engine \
 	tests/sim/test-engine-failures \

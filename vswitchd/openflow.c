@@ -1,6 +1,7 @@
 /* The OpenFlow side of bridges: what controllers are to see of a bridge's ports, and where they connect. */
 #include <config.h>
 
+#include <errno.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,8 +64,15 @@ static bool port_stats(ofp_port_t no, struct ofp_port_stats *ret, void *br_)
 
 static void controllers_changed(void *br) { vswitch_want(((struct bridge *) br)->vswitch, WORK_STATUS); }
 
+static int packet_out(const struct engine_packet_out *po, void *br_)
+{
+    const struct bridge *br = br_;
+
+    return br->vswitch->engine ? engine_packet_out(br->vswitch->engine, po) : -ENODEV;
+}
+
 static const struct ofproto_ops ops = {
-    .changed = tables_changed, .port_stats = port_stats, .controllers_changed = controllers_changed
+    .changed = tables_changed, .port_stats = port_stats, .controllers_changed = controllers_changed, .packet_out = packet_out
 };
 
 static uint32_t features_of_speed(uint64_t bps, bool full)

@@ -81,6 +81,7 @@ static struct xconfig *build_config(struct vswitch *v)
         }
         struct xbridge *xbr = xconfig_add_bridge(c, br->name, br->macs);
         xbr->tables = tables_ref(ofproto_tables(br->ofproto));
+        xbr->id = ofproto_id(br->ofproto);
         xbr->forward_bpdu = br->forward_bpdu;
         xbr->flood_vlans = br->flood_vlans;
         for (size_t j = 0; j < br->n_ports; j++) {

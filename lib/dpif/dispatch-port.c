@@ -278,6 +278,13 @@ static int dispatch_port_mode_resize(struct dispatch *d, unsigned int old)
     return 0;
 }
 
+static uint32_t dispatch_port_mode_pid(const struct dispatch *d, odp_port_t no)
+{
+    const struct dispatch_port_mode *dp = CONTAINER_OF(d, struct dispatch_port_mode, up);
+
+    return no.n < dp->n_by_port && dp->by_port[no.n] ? dp->by_port[no.n]->pid : 0;
+}
+
 const struct dispatch_ops dispatch_port_ops = {
     .mode = DPIF_DISPATCH_PER_PORT,
     .name = "per-vport dispatch mode",
@@ -291,5 +298,6 @@ const struct dispatch_ops dispatch_port_ops = {
     .port_commit = dispatch_port_mode_commit,
     .port_adopt = dispatch_port_mode_adopt,
     .port_del = dispatch_port_mode_del,
+    .port_pid = dispatch_port_mode_pid,
     .resize = dispatch_port_mode_resize,
 };

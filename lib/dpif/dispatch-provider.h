@@ -68,6 +68,7 @@ struct dispatch_ops {
     int (*port_commit)(struct dispatch *, struct dispatch_port *, odp_port_t);
     int (*port_adopt)(struct dispatch *, odp_port_t);
     void (*port_del)(struct dispatch *, odp_port_t);
+    uint32_t (*port_pid)(const struct dispatch *, odp_port_t); /* NULL: ports have none of their own. */
     /* d->n_handlers was OLD; handlers up to the new count exist. */
     int (*resize)(struct dispatch *, unsigned int old);
 };

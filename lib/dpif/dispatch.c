@@ -206,6 +206,7 @@ void dispatch_port_abort(struct dispatch *d, struct dispatch_port *port)
 }
 
 int dispatch_port_adopt(struct dispatch *d, odp_port_t no) { return d->ops->port_adopt(d, no); }
+uint32_t dispatch_port_pid(const struct dispatch *d, odp_port_t no) { return d->ops->port_pid ? d->ops->port_pid(d, no) : UINT32_MAX; }
 void dispatch_port_del(struct dispatch *d, odp_port_t no) { d->ops->port_del(d, no); }
 
 /* ---- Channels: main's side. ---- */

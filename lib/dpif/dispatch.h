@@ -79,6 +79,9 @@ int dispatch_port_prepare(struct dispatch *d, struct dispatch_port *ret_port);
 int dispatch_port_commit(struct dispatch *d, struct dispatch_port *port, odp_port_t no);
 void dispatch_port_abort(struct dispatch *d, struct dispatch_port *port);
 int dispatch_port_adopt(struct dispatch *d, odp_port_t no);
+/* The port id that an action is to name for packets of port NO to come up where all of that port's do; 0: the port has no channel.  Per CPU the
+ * kernel looks at none, but wants one.  Main. */
+uint32_t dispatch_port_pid(const struct dispatch *d, odp_port_t no);
 /* The port has been deleted from the datapath. */
 void dispatch_port_del(struct dispatch *d, odp_port_t no);
 

@@ -3,6 +3,8 @@ lib_libsluice_a_SOURCES += \
 	lib/odp/odp-actions-scan.c \
 	lib/odp/odp-actions.c \
 	lib/odp/odp-actions.h \
+	lib/odp/odp-apply.c \
+	lib/odp/odp-apply.h \
 	lib/odp/odp-attr.h \
 	lib/odp/odp-cookie.c \
 	lib/odp/odp-cookie.h \

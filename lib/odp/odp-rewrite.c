@@ -51,7 +51,21 @@ static const struct header tcp = PORTS(OVS_KEY_ATTR_TCP);
 static const struct header udp = PORTS(OVS_KEY_ATTR_UDP);
 static const struct header sctp = PORTS(OVS_KEY_ATTR_SCTP);
 
-/* Fields that the kernel has no SET for, whatever the packet. */
+/* These the kernel has no SET for. */
+static const struct header arp = { OVS_KEY_ATTR_ARP, sizeof(struct ovs_key_arp), 5,
+                                   { SPAN(ip_src, ovs_key_arp, arp_sip), SPAN(ip_dst, ovs_key_arp, arp_tip),
+                                     SPAN(arp_op, ovs_key_arp, arp_op), SPAN(arp_sha, ovs_key_arp, arp_sha),
+                                     SPAN(arp_tha, ovs_key_arp, arp_tha) } };
+static const struct header nd = { OVS_KEY_ATTR_ND, sizeof(struct ovs_key_nd), 3,
+                                  { SPAN(nd_target, ovs_key_nd, nd_target), SPAN(nd_sll, ovs_key_nd, nd_sll),
+                                    SPAN(nd_tll, ovs_key_nd, nd_tll) } };
+/* Type and code: the low bytes. */
+#define ICMP(TYPE) \
+    { TYPE, sizeof(struct ovs_key_icmp), 2, { { offsetof(struct flow, tp_src) + 1, 0, 1 }, { offsetof(struct flow, tp_dst) + 1, 1, 1 } } }
+static const struct header icmp = ICMP(OVS_KEY_ATTR_ICMP);
+static const struct header icmpv6 = ICMP(OVS_KEY_ATTR_ICMPV6);
+
+/* Fields that are left over if the packet does not have them, and tcp_flags, which nobody may write. */
 static const struct span unsettable[] = {
     { offsetof(struct flow, arp_op), 0, 2 },     { offsetof(struct flow, arp_sha), 0, 6 },
     { offsetof(struct flow, arp_tha), 0, 6 },    { offsetof(struct flow, nd_target), 0, 16 },
@@ -150,8 +164,9 @@ static void put_whole(struct attrbuf *b, const struct odp_rewrite *r, const stru
     attrbuf_nest_end(b, nest);
 }
 
-static void commit_header(struct odp_rewrite *r, struct attrbuf *b, const struct header *h, const struct flow *want,
-                          struct flow *mask)
+/* Returns whether there was something to write. */
+static bool commit_header(struct odp_rewrite *r, struct attrbuf *b, const struct header *h, const struct flow *want,
+                          struct flow *mask, bool masked)
 {
     uint8_t value[MAX_HEADER] = { 0 }, bits[MAX_HEADER] = { 0 };
     bool any = false;
@@ -161,14 +176,12 @@ static void commit_header(struct odp_rewrite *r, struct attrbuf *b, const struct
         any |= take(r, want, mask, s, bits + s->attr_ofs);
         memcpy(value + s->attr_ofs, (const uint8_t *) &r->at + s->flow_ofs, s->len);
     }
-    if (!any) {
-        return;
-    }
-    if (r->masked) {
+    if (any && masked) {
         put_masked(b, h, value, bits);
-    } else {
+    } else if (any) {
         put_whole(b, r, h, value, mask);
     }
+    return any;
 }
 
 static const struct header *l3_header(const struct flow *flow)
@@ -189,20 +202,38 @@ static const struct header *l4_header(const struct flow *flow)
     return NULL;
 }
 
-bool odp_rewrite_commit(struct odp_rewrite *r, struct attrbuf *b, const struct flow *want, struct flow *mask)
+/* Those that we write ourselves.  What says that there is ND is the type, which may have just been written, or be about to. */
+static bool commit_slow(struct odp_rewrite *r, struct attrbuf *b, const struct flow *want, struct flow *mask)
+{
+    const struct header *l4 = odp_l4_attr(&r->at) == OVS_KEY_ATTR_ICMP     ? &icmp
+                              : odp_l4_attr(&r->at) == OVS_KEY_ATTR_ICMPV6 ? &icmpv6
+                                                                           : NULL;
+    const struct header *headers[] = { odp_is_arp_type(r->at.eth_type) ? &arp : NULL, odp_has_nd(&r->at) || odp_has_nd(want) ? &nd : NULL, l4 };
+    bool any = false;
+
+    for (unsigned int i = 0; i < ARRAY_SIZE(headers); i++) {
+        any |= headers[i] && commit_header(r, b, headers[i], want, mask, true);
+    }
+    return any;
+}
+
+bool odp_rewrite_commit(struct odp_rewrite *r, struct attrbuf *b, const struct flow *want, struct flow *mask, bool *slow)
 {
     const struct header *headers[] = { &priority, &mark, r->at.is_l3 ? NULL : &ethernet, l3_header(&r->at), l4_header(&r->at) };
     bool able = true;
 
     for (unsigned int i = 0; i < ARRAY_SIZE(headers); i++) {
         if (headers[i]) {
-            commit_header(r, b, headers[i], want, mask);
+            commit_header(r, b, headers[i], want, mask, r->masked);
         }
+    }
+    if (commit_slow(r, b, want, mask)) {
+        *slow = true;
     }
     for (unsigned int i = 0; i < ARRAY_SIZE(unsettable); i++) {
         able &= !is_missing(r, want, mask, &unsettable[i]);
     }
-    /* What is left of these was written to headers that have no SET: addresses of ARP, types of ICMP. */
+    /* What is left of these was written to headers that the packet does not have. */
     static const struct header *const rest[] = { &ipv4, &tcp };
     for (unsigned int i = 0; i < ARRAY_SIZE(rest); i++) {
         for (unsigned int k = 0; k < rest[i]->n_spans; k++) {

@@ -28,9 +28,9 @@ struct odp_rewrite {
 void odp_rewrite_init(struct odp_rewrite *r, const struct flow *flow, bool masked);
 
 /* Appends to B what makes the packet equal to WANT in all bits that were written.  MASK is the megaflow's: what must be looked at is added (nothing, if
- * 'masked').  Returns false if something was written that the kernel has no action for (ARP, neighbour discovery, ICMP, and
- * fields of headers that the packet does not have are its business alone): then B has what it can do, what it cannot stays
- * written, and the packet needs userspace. */
-bool odp_rewrite_commit(struct odp_rewrite *r, struct attrbuf *b, const struct flow *want, struct flow *mask);
+ * 'masked').  ARP, neighbour discovery and ICMP the kernel cannot write: then B has SETs that it would refuse, for odp_apply() (odp-apply.h), and
+ * *SLOW becomes true (else it stays as it is).  Returns false if something was written that no packet like this has (a field of a header that it
+ * does not have): that stays written. */
+bool odp_rewrite_commit(struct odp_rewrite *r, struct attrbuf *b, const struct flow *want, struct flow *mask, bool *slow);
 
 #endif

@@ -25,6 +25,7 @@ struct world {
     struct attrbuf b;
     struct odp_rewrite r;
     struct flow want, mask;
+    bool slow;
 };
 
 static void world_init(struct world *w, const struct flow *flow, bool masked)
@@ -32,6 +33,7 @@ static void world_init(struct world *w, const struct flow *flow, bool masked)
     attrbuf_init(&w->b, w->mem, sizeof w->mem);
     odp_rewrite_init(&w->r, flow, masked);
     w->want = *flow;
+    w->slow = false;
     memset(&w->mask, 0, sizeof w->mask);
 }
 
@@ -41,7 +43,7 @@ static void world_init(struct world *w, const struct flow *flow, bool masked)
         FLOW_MASK_FIELD(&(W)->r.written, FIELD);  \
     } while (0)
 
-static bool commit(struct world *w) { return odp_rewrite_commit(&w->r, &w->b, &w->want, &w->mask); }
+static bool commit(struct world *w) { return odp_rewrite_commit(&w->r, &w->b, &w->want, &w->mask, &w->slow); }
 
 static void assert_actions(struct world *w, const char *expected)
 {
@@ -127,22 +129,47 @@ static void what_the_kernel_cannot_set_is_said(void **state UNUSED)
     struct world w;
     struct flow arp = { .eth_type = htons(ETH_TYPE_ARP), .arp_op = htons(1), .ip_src = htonl(1) };
     struct flow icmp = { .eth_type = htons(ETH_TYPE_IPV4), .ip_proto = IPPROTO_ICMP, .tp_src = htons(8) };
+    struct flow ns = { .eth_type = htons(ETH_TYPE_IPV6), .ip_proto = IPPROTO_ICMPV6, .tp_src = htons(135) };
 
     world_init(&w, &arp, true);
     WRITE(&w, eth_src, ((struct eth_addr) { { 2, 0, 0, 0, 0, 9 } }));
+    assert_true(commit(&w));
+    assert_false(w.slow);
     WRITE(&w, arp_op, htons(2));
-    assert_false(commit(&w));
-    assert_actions(&w, "set(eth(src=02:00:00:00:00:09))");
-    assert_false(commit(&w)); /* It is still not so. */
-    assert_actions(&w, "set(eth(src=02:00:00:00:00:09))");
-
-    world_init(&w, &arp, true);
     WRITE(&w, ip_src, htonl(2));
-    assert_false(commit(&w));
+    assert_true(commit(&w));
+    assert_true(w.slow);
+    assert_actions(&w, "set(eth(src=02:00:00:00:00:09)),set(arp(sip=0.0.0.2,op=2))");
+    assert_true(commit(&w)); /* Now it is so. */
+    assert_actions(&w, "set(eth(src=02:00:00:00:00:09)),set(arp(sip=0.0.0.2,op=2))");
 
     world_init(&w, &icmp, true);
-    WRITE(&w, tp_src, htons(0));
+    w.want.tp_src = htons(0);
+    w.r.written.tp_src = htons(0xff); /* The type is the low byte. */
+    WRITE(&w, ip_ttl, 9);
+    assert_true(commit(&w));
+    assert_true(w.slow);
+    assert_actions(&w, "set(ipv4(ttl=9)),set(icmp(type=0))");
+
+    /* What was a solicitation becomes an advertisement. */
+    world_init(&w, &ns, true);
+    w.want.tp_src = htons(136);
+    w.r.written.tp_src = htons(0xff);
+    WRITE(&w, nd_sll, ((struct eth_addr) { { 2, 0, 0, 0, 0, 9 } }));
+    assert_true(commit(&w));
+    assert_actions(&w, "set(nd(sll=02:00:00:00:00:09)),set(icmpv6(type=136))");
+}
+
+static void a_field_of_a_header_that_is_not_there_stays_written(void **state UNUSED)
+{
+    struct world w;
+    struct flow icmp = { .eth_type = htons(ETH_TYPE_IPV4), .ip_proto = IPPROTO_ICMP, .tp_src = htons(8) };
+
+    world_init(&w, &icmp, true);
+    WRITE(&w, arp_op, htons(2));
     assert_false(commit(&w));
+    assert_false(commit(&w));
+    assert_false(w.slow);
 }
 
 static void a_packet_without_an_ethernet_header_gets_none(void **state UNUSED)
@@ -358,6 +385,7 @@ int main(void)
         cmocka_unit_test(nothing_written_is_nothing_emitted),
         cmocka_unit_test(a_kernel_without_masks_gets_the_whole_header_and_the_megaflow_is_exact_there),
         cmocka_unit_test(what_the_kernel_cannot_set_is_said),
+        cmocka_unit_test(a_field_of_a_header_that_is_not_there_stays_written),
         cmocka_unit_test(a_packet_without_an_ethernet_header_gets_none),
         cmocka_unit_test(every_packet_of_the_megaflow_is_rewritten_as_its_first),
     };

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "lib/odp/odp-cookie.h"
 #include "tests/unit/xlate-tables-kit.h"
 
 #define MAX_FLOWS 12
@@ -216,9 +217,121 @@ static void a_priority_that_is_set_to_what_it_was_is_looked_at(void **state UNUS
           { TCP ",dl_vlan=7,dl_vlan_pcp=3", "pop_vlan,push_vlan(vid=7,pcp=0),2", "dl_vlan=7,dl_vlan_pcp=3" });
 }
 
-static void what_the_kernel_cannot_write_does_not_leave(void **state UNUSED)
+static void what_the_kernel_cannot_write_is_for_the_slow_path(void **state UNUSED)
 {
-    CHECK(FLOWS("arp actions=output:4,clone(load:2->NXM_OF_ARP_OP[],output:2,output:3),output:2"), { "arp,in_port=1,arp_op=1", "4,2", NULL });
+    CHECK(FLOWS("arp actions=output:4,clone(load:2->NXM_OF_ARP_OP[],output:2,output:3),output:2"),
+          { "arp,in_port=1,arp_op=1", "4,set(arp(op=2)),2,3,set(arp(op=1)),2", "arp,arp_op=1" });
+    assert_int_equal(out.slow, ODP_SLOW_ACTION);
+    attrbuf_clear(&out.actions);
+    xlate_put_slow(&out, &out.actions);
+    char *text = kit_actions_text(&out.actions);
+    assert_string_equal(text, "userspace(pid=4294967295,slow_path(action))");
+    free(text);
+    /* Written, and never sent: no business of anybody's. */
+    CHECK(FLOWS("arp actions=output:4,load:2->NXM_OF_ARP_OP[]"), { "arp,in_port=1,arp_op=1", "4", "arp" });
+    assert_int_equal(out.slow, 0);
+}
+
+/* ---- Controllers. ---- */
+
+#define TO(REST) "userspace(pid=4294967295,controller(" REST "))"
+
+static void a_cookie_says_what_the_packet_does_not(void **state UNUSED)
+{
+    CHECK(FLOWS("ip actions=load:5->NXM_NX_REG3[],write_metadata:0x17,goto_table:2", "table=2 actions=mod_nw_tos:32,output:2,controller:99,output:3"),
+          { "ip,in_port=1", "set(ipv4(tos=0x20/0xfc)),2,"
+            TO("reason=1,rule_cookie=0,controller_id=0,max_len=99,bridge=0,table=2,in_port=1,metadata=0x17,reg3=0x5") ",3", "ip" });
+    CHECK(FLOWS("actions=controller(reason=invalid_ttl,id=7,userdata=01.02)"),
+          { "in_port=1", TO("reason=2,rule_cookie=0,controller_id=7,max_len=65535,bridge=0,table=0,in_port=1,userdata=0102"), "" });
+    /* A table's rule for what no other matches, and the action set. */
+    CHECK(FLOWS("priority=0,actions=controller"),
+          { "in_port=1", TO("reason=1,rule_cookie=0,controller_id=0,max_len=65535,bridge=0,table=0,in_port=1,flags=0x2"), "" });
+    CHECK(FLOWS("in_port=1 actions=write_actions(controller),goto_table:1", "table=1 actions=drop"),
+          { "in_port=1", TO("reason=3,rule_cookie=0,controller_id=0,max_len=65535,bridge=0,table=0,in_port=1"), "" });
+    /* Behind a patch port it is the other bridge's, and that one's port. */
+    CHECK(FLOWS("actions=output:5", "B:actions=controller"),
+          { "in_port=1", TO("reason=1,rule_cookie=0,controller_id=0,max_len=65535,bridge=0,table=0,in_port=10"), "" });
+}
+
+static void who_misses_is_for_controllers_if_they_want_it(void **state UNUSED)
+{
+#define MISS(TABLE, MORE) TO("reason=0,rule_cookie=0,controller_id=0,max_len=65535,bridge=0,table=" TABLE ",in_port=1,flags=0x1" MORE)
+    static const struct {
+        const char *flow, *actions;
+    } cases[] = {
+        { "in_port=2 actions=drop", MISS("0", "") },
+        { "actions=load:5->NXM_NX_REG0[],goto_table:3", MISS("3", ",reg0=0x5") },
+        { "actions=resubmit(,3),output:2", "2" }, /* Who resubmits goes on. */
+        { "ip actions=dec_ttl,output:2", TO("reason=2,rule_cookie=0,controller_id=0,max_len=65535,bridge=0,table=0,in_port=1") },
+        { "ip actions=dec_ttl(3,4),output:2", TO("reason=2,rule_cookie=0,controller_id=3,max_len=65535,bridge=0,table=0,in_port=1") ","
+                                              TO("reason=2,rule_cookie=0,controller_id=4,max_len=65535,bridge=0,table=0,in_port=1") },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        for (int wanted = 0; wanted < 2; wanted++) {
+            struct xconfig *c = config(FLOWS(cases[i].flow));
+            struct flow flow = kit_packet("ip,in_port=1,nw_ttl=1");
+            assert_true(!wanted || tables_set_punts(c->bridges[0]->tables, TABLES_PUNT_MISS | TABLES_PUNT_TTL));
+            translate(c, &flow);
+            char *text = kit_actions_text(&out.actions);
+            assert_string_equal(text, wanted || !strcmp(cases[i].actions, "2") ? cases[i].actions : "drop");
+            free(text);
+            xconfig_destroy(c);
+        }
+    }
+}
+
+static void the_port_id_is_that_of_the_port_that_it_came_in_by(void **state UNUSED)
+{
+    struct xconfig *c = config(FLOWS("actions=output:5", "B:actions=controller"));
+    struct flow flow = kit_packet("in_port=2");
+
+    xconfig_port_by_odp(c, flow.in_port)->upcall_pid = 1234;
+    translate(c, &flow);
+    char *text = kit_actions_text(&out.actions);
+    assert_non_null(strstr(text, "userspace(pid=1234,"));
+    free(text);
+    xconfig_destroy(c);
+}
+
+static void packet_outs_do_what_they_say(void **state UNUSED)
+{
+    static const struct {
+        uint16_t in_port;
+        const char *acts, *expected;
+    } cases[] = {
+        { 1, "output:2,output:1,in_port", "2,1" },
+        { OFPP_NONE_N, "all", "1,2,3,4,11,12" }, /* Through the patch port, too. */
+        { OFPP_CONTROLLER_N, "normal", "1,2,3,4" },
+        { 2, "normal", "1,3,4" },
+        { 1, "table", "3" },
+        { 2, "table", "drop" },
+        { 2, "resubmit(1,0)", "3" },
+        { 99, "controller", TO("reason=5,rule_cookie=0xffffffffffffffff,controller_id=0,max_len=65535,bridge=0,table=0,in_port=99") },
+        { 1, "resubmit(,7)", TO("reason=5,rule_cookie=0,controller_id=0,max_len=65535,bridge=0,table=7,in_port=1") },
+        { OFPP_LOCAL_N, "mod_dl_src:02:00:00:00:00:09,output:4", "set(eth(src=02:00:00:00:00:09)),4" },
+    };
+    struct xconfig *c = config(FLOWS("in_port=1 actions=output:3", "table=7 actions=controller"));
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct buf acts = BUF_INITIALIZER;
+        struct flow flow = kit_packet("dl_src=02:00:00:00:00:01,dl_dst=02:00:00:00:00:02,dl_type=0x1234");
+        assert_null(ofp_acts_scan(cases[i].acts, NULL, &acts));
+        const struct xlate_packet_out po = { .in_port = { cases[i].in_port }, .flow = &flow, .acts = (const struct ofp_act *) acts.data, .acts_len = acts.len };
+        attrbuf_init(&out.actions, actions_memory, sizeof actions_memory);
+        rcu_read_lock();
+        xlate_packet_out(c->bridges[0], &po, &out);
+        rcu_read_unlock();
+        char *text = kit_actions_text(&out.actions);
+        if (strcmp(text, cases[i].expected)) {
+            fail_msg("in_port=%u actions=%s: %s, not %s", cases[i].in_port, cases[i].acts, text, cases[i].expected);
+        }
+        /* Nobody is learned to be where no port is. */
+        assert_true(cases[i].in_port < OFPP_MAX || !out.n_effects || out.effects[0].macs != c->bridges[0]->macs);
+        free(text);
+        buf_uninit(&acts);
+    }
+    xconfig_destroy(c);
 }
 
 static void a_second_bridge_has_a_packet_of_its_own(void **state UNUSED)
@@ -298,7 +411,7 @@ static void what_translation_cannot_do_is_refused(void **state UNUSED)
         "actions=load:5->NXM_NX_TUN_ID[]", "actions=set_field:1.1.1.1->tun_dst", "actions=load:5->NXM_NX_TUN_GBP_ID[]",
         "mpls actions=set_field:5->mpls_label", "actions=move:NXM_NX_REG0[]->NXM_NX_TUN_IPV4_DST[]",
         "actions=pop:NXM_NX_TUN_ID[]", "actions=clone(load:5->NXM_NX_TUN_ID[])", "actions=write_actions(set_field:5->tun_id)",
-        "actions=controller", "actions=table", "actions=group:1", "actions=set_tunnel:5", "actions=set_queue:1",
+        "actions=controller(pause)", "actions=controller(meter_id=5)", "actions=group:1", "actions=set_tunnel:5", "actions=set_queue:1",
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
@@ -335,7 +448,11 @@ int main(void)
         cmocka_unit_test(tags),
         cmocka_unit_test(a_tag_is_written_in_parts),
         cmocka_unit_test(a_priority_that_is_set_to_what_it_was_is_looked_at),
-        cmocka_unit_test(what_the_kernel_cannot_write_does_not_leave),
+        cmocka_unit_test(what_the_kernel_cannot_write_is_for_the_slow_path),
+        cmocka_unit_test(a_cookie_says_what_the_packet_does_not),
+        cmocka_unit_test(who_misses_is_for_controllers_if_they_want_it),
+        cmocka_unit_test(the_port_id_is_that_of_the_port_that_it_came_in_by),
+        cmocka_unit_test(packet_outs_do_what_they_say),
         cmocka_unit_test(a_second_bridge_has_a_packet_of_its_own),
         cmocka_unit_test(metadata_is_matched_by_later_tables),
         cmocka_unit_test(an_output_may_be_what_a_field_says),
