@@ -81,6 +81,7 @@ check_PROGRAMS += \
 	tests/sim/test-engine-handover \
 	tests/sim/test-engine-limit \
 	tests/sim/test-engine-recirc \
+	tests/sim/test-packet-in \
 	tests/sim/test-engine-show \
 	tests/sim/test-scale \
 	tests/system/test-dpif-kernel
@@ -122,6 +123,8 @@ tests_unit_test_tables_SOURCES = tests/unit/test-tables.c tests/unit/xlate-table
 tests_sim_test_engine_SOURCES = tests/sim/test-engine.c tests/sim/sim-world.c tests/sim/sim-world-check.c tests/sim/sim-world.h \
 	tests/sim/sim-kit.h
 tests_sim_test_engine_failures_SOURCES = tests/sim/test-engine-failures.c tests/sim/engine-net-kit.h tests/sim/sim-kit.h
+tests_sim_test_packet_in_SOURCES = tests/sim/test-packet-in.c tests/sim/engine-net-kit.h tests/sim/sim-kit.h \
+	tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_sim_test_engine_handover_SOURCES = tests/sim/test-engine-handover.c tests/sim/engine-net-kit.h tests/sim/sim-kit.h
 tests_sim_test_engine_recirc_SOURCES = tests/sim/test-engine-recirc.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_sim_test_scale_SOURCES = tests/sim/test-scale.c tests/sim/big-world.c tests/sim/big-ports.c \

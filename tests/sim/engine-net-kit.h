@@ -55,7 +55,7 @@ static bool await(bool (*done)(const void *aux), const void *aux) { return await
 static bool is_set(const void *flag) { return __atomic_load_n((const bool *) flag, __ATOMIC_ACQUIRE); }
 static void set(bool *flag) { __atomic_store_n(flag, true, __ATOMIC_RELEASE); }
 
-static bool has_fds(const void *n) { return count_fds() == *(const size_t *) n; }
+static inline bool has_fds(const void *n) { return count_fds() == *(const size_t *) n; }
 
 /* ---- The network. ---- */
 
@@ -115,7 +115,7 @@ static void net_init(struct net *net, enum dispatch_wish dispatch, unsigned int 
 }
 
 /* The engine's threads begin here. */
-static void net_start(struct net *net) { engine_set_config(net->e, net_config(net)); }
+static inline void net_start(struct net *net) { engine_set_config(net->e, net_config(net)); }
 
 static void net_uninit(struct net *net)
 {
@@ -151,7 +151,7 @@ static bool has_left(const void *wish_)
 }
 
 /* A host that was never heard of speaks at each port, on each CPU: all ports hear it, and nothing is lost. */
-static void check_all_served(struct net *net, const char *when)
+static inline void check_all_served(struct net *net, const char *when)
 {
     struct out_wish wish = { .net = net, .n = 2 * net->n_ports * (net->n_ports - 1) };
     struct dpif_stats stats;
@@ -169,7 +169,7 @@ static void check_all_served(struct net *net, const char *when)
     }
 }
 
-static unsigned int n_handlers(struct net *net)
+static inline unsigned int n_handlers(struct net *net)
 {
     struct engine_memory memory;
     engine_memory(net->e, &memory);
