@@ -222,8 +222,6 @@ bool xlate_commit(struct xlate_ctx *ctx)
     if (unlikely(!able)) {
         COUNTER_INC(xlate_unable);
         ctx->unable = true;
-    }
-    if (unlikely(!able)) {
         XLATE_TRACE(ctx, STEP_WARNING, "the kernel cannot rewrite the packet like this, dropping");
     }
     return able;

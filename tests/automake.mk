@@ -155,6 +155,7 @@ SYSTEM_AT = \
 	tests/system/openflow.at \
 	tests/system/conntrack.at \
 	tests/system/trace.at \
+	tests/system/packet-in.at \
 	tests/system/openflow-flows.txt \
 	tests/system/ping.at \
 	tests/system/herd.at \
