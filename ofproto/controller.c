@@ -207,6 +207,11 @@ static void controller_configure(struct controller *c, const struct controller_c
 {
     c->config = *config;
     c->config.target = c->target;
+    for (struct ofconn *each = c->ofproto->conns; each; each = each->next) {
+        if (each->controller == c) {
+            ofconn_set_rate(each, config->limits.rate, config->limits.burst);
+        }
+    }
     if (c->rconn) {
         struct ofp_rconn_config rc = rconn_config(c);
         ofp_rconn_configure(c->rconn, &rc);

@@ -181,6 +181,9 @@ struct ofconn *ofconn_create(struct ofproto *o, struct ofp_conn *conn, struct co
     }
     o->conns = c;
     __atomic_add_fetch(&n_ofconns, 1, __ATOMIC_RELAXED);
+    if (controller) {
+        ofconn_set_rate(c, controller->config.limits.rate, controller->config.limits.burst);
+    }
     ofproto_update_punts(o);
     return c;
 }
