@@ -108,8 +108,6 @@ static void output_port(struct xlate_ctx *ctx, ofp_port_t port, uint16_t max_len
     }
 }
 
-static void do_output(struct xlate_ctx *ctx, const struct ofp_act_output *a) { output_port(ctx, a->port, a->max_len); }
-
 static NOINLINE void do_output_reg(struct xlate_ctx *ctx, const struct ofp_act_output_reg *a)
 {
     struct flow look = { 0 };
@@ -120,6 +118,24 @@ static NOINLINE void do_output_reg(struct xlate_ctx *ctx, const struct ofp_act_o
     XLATE_TRACE(ctx, STEP_NOTE, "output port is %" PRIu64, port);
     if (port < UINT16_MAX) {
         output_port(ctx, (ofp_port_t) { port }, a->max_len);
+    }
+}
+
+static void do_controller(struct xlate_ctx *ctx, const struct ofp_act_controller *a)
+{
+    ctx->pipeline->sent = true;
+    xlate_controller(ctx, a->reason, 0, a->controller_id, a->max_len, (struct bytes) { a->userdata_len ? a->userdata : NULL, a->userdata_len });
+}
+
+static void do_output(struct xlate_ctx *ctx, const struct ofp_act *a)
+{
+    if (likely(a->type == OFP_ACT_OUTPUT)) {
+        const struct ofp_act_output *output = ofp_act_cast(a);
+        output_port(ctx, output->port, output->max_len);
+    } else if (a->type == OFP_ACT_OUTPUT_REG) {
+        do_output_reg(ctx, ofp_act_cast(a));
+    } else {
+        do_controller(ctx, ofp_act_cast(a));
     }
 }
 
@@ -260,13 +276,6 @@ static NOINLINE void do_pop(struct xlate_ctx *ctx, const struct ofp_act_stack *a
 static void do_metadata(struct xlate_ctx *ctx, const struct ofp_act_metadata *a)
 {
     ctx->flow.metadata = (ctx->flow.metadata & ~htobe64(a->mask)) | htobe64(a->value & a->mask);
-}
-
-static void do_controller(struct xlate_ctx *ctx, const struct ofp_act_controller *a)
-{
-    ctx->pipeline->sent = true;
-    xlate_controller(ctx, a->reason, 0, a->controller_id, a->max_len,
-                     (struct bytes) { a->userdata_len ? a->userdata : NULL, a->userdata_len });
 }
 
 static void ttl_expired(struct xlate_ctx *ctx, const struct ofp_act_dec_ttl *a)
@@ -453,13 +462,9 @@ static void do_action(struct xlate_ctx *ctx, const struct ofp_act *a)
 {
     switch ((unsigned int) a->type) {
     case OFP_ACT_OUTPUT:
-        do_output(ctx, ofp_act_cast(a));
-        break;
-    case OFP_ACT_CONTROLLER:
-        do_controller(ctx, ofp_act_cast(a));
-        break;
     case OFP_ACT_OUTPUT_REG:
-        do_output_reg(ctx, ofp_act_cast(a));
+    case OFP_ACT_CONTROLLER:
+        do_output(ctx, a);
         break;
     case OFP_ACT_SET_FIELD:
         do_set_field(ctx, ofp_act_cast(a));

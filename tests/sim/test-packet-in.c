@@ -163,6 +163,17 @@ static void what_the_kernel_cannot_write_is_done_for_each_packet(void **state UN
         struct sim_counts counts;
         sim_get_counts(engine_dpif(net.e), &counts);
         assert_int_equal(counts.n_puts, 1);
+        /* Revalidation finds the flow right as it is. */
+        bool done = false;
+        engine_revalidate(net.e);
+        engine_wait(net.e, (void (*)(void *)) set, &done);
+        assert_true(await(is_set, &done));
+        ask(&net, 0, 9);
+        out.n = 102;
+        assert_true(await(has_left, &out));
+        sim_get_counts(engine_dpif(net.e), &counts);
+        assert_int_equal(counts.n_puts, 1);
+        assert_int_equal(counts.n_dels, 0);
         net_uninit(&net);
     }
 }
