@@ -157,7 +157,7 @@ static void write_nd_option(struct bytes h, uint8_t type, const uint8_t *value, 
 {
     for (size_t ofs = ND_OPTIONS; ofs + 8 <= h.n;) {
         size_t len = (size_t) h.p[ofs + 1] * 8;
-        if (!len || ofs + len > h.n) {
+        if (!len) {
             return;
         }
         if (h.p[ofs] == type && len == 8) {
