@@ -73,6 +73,7 @@ check_PROGRAMS += \
 	tests/unit/test-xlate-tables \
 	tests/unit/test-xlate-trace \
 	tests/unit/test-pin \
+	tests/unit/test-ofproto-packet \
 	tests/unit/test-slow \
 	tests/unit/test-odp-apply \
 	tests/unit/test-xlate-tables-random \
@@ -100,6 +101,7 @@ tests_unit_test_dpif_sim_referee_SOURCES = tests/unit/test-dpif-sim-referee.c te
 tests_unit_test_flowprobe_SOURCES = tests/unit/test-flowprobe.c utilities/flowprobe.c utilities/flowcount.c
 tests_unit_test_ofp_conn_SOURCES = tests/unit/test-ofp-conn.c tests/unit/io-kit.h
 tests_unit_test_ofp_hello_SOURCES = tests/unit/test-ofp-hello.c tests/unit/io-kit.h
+tests_unit_test_ofproto_packet_SOURCES = tests/unit/test-ofproto-packet.c tests/unit/io-kit.h
 tests_unit_test_controller_SOURCES = tests/unit/test-controller.c tests/unit/io-kit.h
 tests_unit_test_ofp_rconn_SOURCES = tests/unit/test-ofp-rconn.c tests/unit/io-kit.h
 tests_unit_test_ofp_msg_SOURCES = tests/unit/test-ofp-msg.c tests/ofp/ofp-msg-text.c tests/ofp/ofp-msg-text.h
