@@ -57,7 +57,7 @@ static void timer_cb(evutil_socket_t fd UNUSED, short what UNUSED, void *c_)
     run(c);
 }
 
-static void rate_free(struct ofconn *c)
+void ofconn_rate_uninit(struct ofconn *c)
 {
     if (c->rate) {
         event_free(c->rate->timer);
@@ -69,8 +69,14 @@ static void rate_free(struct ofconn *c)
 
 void ofconn_set_rate(struct ofconn *c, unsigned int rate, unsigned int burst)
 {
+    struct pin *p;
+
     if (!rate) {
-        rate_free(c);
+        while (c->rate && (p = pin_queue_take(&c->rate->queue)) != NULL) {
+            packet_in_send(c, p); /* Who has waited long enough. */
+            pin_destroy(p);
+        }
+        ofconn_rate_uninit(c);
         return;
     }
     if (!c->rate) {

@@ -205,7 +205,7 @@ void ofconn_destroy(struct ofconn *c)
     }
     flow_dump_destroy(c->dump);
     ofbundle_destroy_all(c);
-    ofconn_set_rate(c, 0, 0);
+    ofconn_rate_uninit(c);
     if (c->owns_conn) {
         ofp_conn_destroy(c->conn);
     }

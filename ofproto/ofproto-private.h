@@ -95,8 +95,10 @@ bool ofconn_wants(const struct ofconn *c, enum ofp_async_kind kind, unsigned int
 bool ofconn_listens(const struct ofconn *c); /* Of anything at all? */
 
 /* ofconn-rate.c */
-/* C may have RATE packet-ins a second, and BURST at once (controller_rate_limit, controller_burst_limit); RATE 0: any number. */
+/* C may have RATE packet-ins a second, and BURST at once (controller_rate_limit, controller_burst_limit); RATE 0: any number, and what waits goes
+ * at once. */
 void ofconn_set_rate(struct ofconn *c, unsigned int rate, unsigned int burst);
+void ofconn_rate_uninit(struct ofconn *c); /* The same, without sending what waits. */
 /* Sends P (packet_in_send()), now or when it is its turn.  P stays the caller's. */
 void ofconn_rate_send(struct ofconn *c, struct pin *p);
 /* Packet-ins that were dropped since the limit was set. */

@@ -204,11 +204,18 @@ static void test_a_rate_is_shared_by_ports(void **state UNUSED)
     clock_hold(now + 10000);
     UNTIL(b.n == 201 - drops);
     assert_int_equal(ofconn_rate_drops(o->conns), drops);
+    clock_hold(now + 100000); /* However long it was quiet, no more than the burst. */
+    for (unsigned int i = 0; i < 40; i++) {
+        tell(ofproto_id(o), 1, OFPR_ACTION, 0, 0);
+    }
+    UNTIL(b.n >= 226 - drops);
+    turn();
+    assert_int_equal(b.n, 226 - drops);
     control(o, &b, 1, 0); /* No limit any more. */
     for (unsigned int i = 0; i < 100; i++) {
         tell(ofproto_id(o), 1, OFPR_ACTION, 0, 0);
     }
-    UNTIL(b.n == 301 - drops);
+    UNTIL(b.n == 341 - drops);
     clock_hold(0);
     ofproto_destroy(o);
     boss_close(&b);
