@@ -112,6 +112,14 @@ void ofp_act_put_set_field(struct buf *acts, const struct ofp_field *field, cons
     memset(mask_of(a), 0xff, field->n_bytes);
 }
 
+void ofp_act_put_load(struct buf *acts, const struct ofp_field *field, const union ofp_value *value, const union ofp_value *mask)
+{
+    struct ofp_act_set_field *a = put_set_field(acts, field, true);
+
+    memcpy(a->data, value->b, field->n_bytes);
+    memcpy(mask_of(a), mask->b, field->n_bytes);
+}
+
 /* As load: of the bits of SF, the number N. */
 static void put_load(struct buf *acts, const struct ofp_subfield *sf, uint64_t n)
 {

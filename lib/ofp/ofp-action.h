@@ -328,6 +328,8 @@ void ofp_act_end(struct buf *acts, size_t start);
 static inline void *ofp_act_at(struct buf *acts, size_t start) { return acts->data + start; }
 /* Appends SET_FIELD of all of FIELD. */
 void ofp_act_put_set_field(struct buf *acts, const struct ofp_field *field, const union ofp_value *value);
+/* The same as load, of the bits of MASK; others of VALUE are zero. */
+void ofp_act_put_load(struct buf *acts, const struct ofp_field *field, const union ofp_value *value, const union ofp_value *mask);
 
 /* ---- The wire. ---- */
 

@@ -171,6 +171,8 @@ void ofp_subfield_unwildcard(const struct ofp_subfield *sf, struct flow *mask);
 /* The bits of SF, right-aligned in a value of *RET_N_BYTES, as learn() and the stack have them. */
 void ofp_subfield_get(const struct ofp_subfield *sf, const struct flow *flow, union ofp_value *ret_value,
                       size_t *ret_n_bytes);
+/* The other way: BITS, right-aligned in (n_bits + 7) / 8 bytes, as a value of SF's field and the mask of what of it is SF. */
+void ofp_subfield_place(const struct ofp_subfield *sf, const union ofp_value *bits, union ofp_value *ret_value, union ofp_value *ret_mask);
 /* Reads "FIELD[A..B]", "FIELD[A]", "FIELD[]" or "FIELD".  Returns NULL, or what is wrong, to be freed by the caller. */
 char *ofp_subfield_scan(const char *text, struct ofp_subfield *ret_sf);
 void ofp_subfield_print(FILE *out, const struct ofp_subfield *sf);

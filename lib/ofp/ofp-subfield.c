@@ -113,6 +113,17 @@ void ofp_subfield_get(const struct ofp_subfield *sf, const struct flow *flow, un
     *ret_n_bytes = n;
 }
 
+void ofp_subfield_place(const struct ofp_subfield *sf, const union ofp_value *bits, union ofp_value *ret_value, union ofp_value *ret_mask)
+{
+    union ofp_value ones;
+
+    memset(ones.b, 0xff, sizeof ones.b);
+    memset(ret_value->b, 0, sizeof ret_value->b);
+    memset(ret_mask->b, 0, sizeof ret_mask->b);
+    bits_copy(bits->b, (sf->n_bits + 7) / 8, 0, ret_value->b, sf->field->n_bytes, sf->ofs, sf->n_bits);
+    bits_copy(ones.b, sizeof ones.b, 0, ret_mask->b, sf->field->n_bytes, sf->ofs, sf->n_bits);
+}
+
 /* Reads "[A..B]", "[A]" or "[]", all of TEXT.  Returns false if it is none of those. */
 static bool range_scan(const char *text, unsigned int n_bits, long *ret_first, long *ret_last)
 {
