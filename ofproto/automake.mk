@@ -37,3 +37,6 @@ lib_libsluice_a_SOURCES += \
 	ofproto/classifier-mask.c ofproto/classifier-mask.h \
 	ofproto/classifier-slots.c ofproto/classifier-slots.h \
 	ofproto/classifier-trie.c ofproto/classifier-trie.h
+lib_libsluice_a_SOURCES += \
+	ofproto/lesson.c ofproto/lesson.h ofproto/learned.c ofproto/learned.h ofproto/learn-queue.c ofproto/learn-queue.h \
+	ofproto/xlate-learn.c ofproto/upcall-learn.c ofproto/ofproto-learn.c

@@ -208,6 +208,7 @@ static unsigned int serve(struct handler *h, uint64_t now)
     upcall_batch_begin(b, now);
     upcall_parse(b, cells, n);
     upcall_translate(b);
+    upcall_learn(b);
     t[1] = timed ? clock_nsec() : 0;
     upcall_install(b);
     upcall_operate(b);

@@ -57,7 +57,7 @@ void ofproto_describe(struct rule *r, enum ofp_version version, bool nx, uint64_
         .duration_sec = age / 1000,
         .duration_nsec = age % 1000 * 1000000,
         .idle_age = (now - MIN(rule_used(r), now)) / 1000,
-        .hard_age = (now - r->modified) / 1000,
+        .hard_age = (now - MIN(rule_modified(r), now)) / 1000,
         .match = { form, { match->data, match->len } },
         .actions = { actions->data, actions->len },
     };

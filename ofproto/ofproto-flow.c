@@ -134,24 +134,29 @@ enum ofp_error flow_mod_decode(const struct ofconn *c, const struct ofp_msg *msg
     return error;
 }
 
+enum ofp_error ofproto_flow_mod(struct ofproto *o, const struct flow_mod *fm)
+{
+    struct tables_txn x;
+
+    tables_begin(o->tables, &x);
+    enum ofp_error error = flow_mod_apply(&x, fm, clock_msec());
+    if (error) {
+        tables_rollback(&x);
+        tables_end(&x);
+    } else {
+        tables_commit(&x);
+        ofproto_committed(o, &x, OFPRR_DELETE);
+    }
+    return error;
+}
+
 enum ofp_error handle_flow_mod(struct ofconn *c, const struct ofp_msg *msg)
 {
     struct buf acts = BUF_INITIALIZER;
     struct flow_mod fm;
-    struct tables_txn x;
     enum ofp_error error = flow_mod_decode(c, msg, &acts, &fm);
 
-    if (!error) {
-        tables_begin(c->ofproto->tables, &x);
-        error = flow_mod_apply(&x, &fm, clock_msec());
-        if (error) {
-            tables_rollback(&x);
-            tables_end(&x);
-        } else {
-            tables_commit(&x);
-            ofproto_committed(c->ofproto, &x, OFPRR_DELETE);
-        }
-    }
+    error = error ? error : ofproto_flow_mod(c->ofproto, &fm);
     buf_uninit(&acts);
     return error;
 }
@@ -192,4 +197,5 @@ void ofproto_committed(struct ofproto *o, struct tables_txn *x, enum ofp_removed
     if (any) {
         o->ops->changed(o->aux);
     }
+    ofproto_delete_orphans(o);
 }

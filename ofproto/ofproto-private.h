@@ -15,6 +15,7 @@
 #include "ofproto/tables.h"
 
 struct controller;
+struct event;
 struct ofconn;
 struct snooper;
 struct ofconn_rate;
@@ -34,6 +35,8 @@ struct ofproto {
     bool had_primary;
     bool fallback;          /* The hidden rule is in table 0. */
     uint64_t fallback_said; /* ms: when the log was told last that it is still so. */
+    struct event *learn_event; /* Something is to be learned; NULL: cannot be. */
+    bool deletes_orphans;
     struct ofp_port *ports; /* Sorted by number. */
     size_t n_ports;
     struct ofp_listener *management, *snoop;
@@ -122,9 +125,16 @@ ofproto_handler handle_group_stats, handle_group_desc, handle_group_features, ha
 ofproto_handler handle_flow_mod;
 /* Decodes MSG as C speaks.  ACTS gets its actions. */
 enum ofp_error flow_mod_decode(const struct ofconn *c, const struct ofp_msg *msg, struct buf *acts, struct flow_mod *ret);
+/* Carries FM out, as a transaction of its own, and tells whom it concerns. */
+enum ofp_error ofproto_flow_mod(struct ofproto *o, const struct flow_mod *fm);
 /* X's changes are visible: tells whom it concerns, and ends X. */
 void ofproto_committed(struct ofproto *o, struct tables_txn *x, enum ofp_removed_reason reason);
 enum ofp_error ofproto_match_decode(const struct ofp_match_ref *ref, struct match *ret, uint64_t *cookie, uint64_t *cookie_mask);
+/* ofproto-learn.c */
+void ofproto_learn_begin(struct ofproto *o);
+void ofproto_learn_end(struct ofproto *o);
+/* Deletes what was learned by actions with delete_learned that are gone. */
+void ofproto_delete_orphans(struct ofproto *o);
 /* ofproto-flow-stats.c */
 ofproto_handler handle_flow_stats, handle_flow_counts, handle_aggregate;
 void flow_dump_go_on(struct ofconn *c);

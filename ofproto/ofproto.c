@@ -45,6 +45,7 @@ struct ofproto *ofproto_create(struct event_base *base, const char *name, const 
     o->id = next_id();
     o->next = ofproto_all;
     ofproto_all = o;
+    ofproto_learn_begin(o);
     return o;
 }
 
@@ -64,6 +65,7 @@ void ofproto_destroy(struct ofproto *o)
         p = &(*p)->next;
     }
     *p = o->next;
+    ofproto_learn_end(o);
     tables_unref(o->tables);
     free(o->ports);
     free(o->name);
@@ -135,7 +137,7 @@ struct expiry {
 static void expire_cb(struct rule *r, void *e_)
 {
     struct expiry *e = e_;
-    bool hard = r->hard_timeout && r->modified + r->hard_timeout * 1000ull <= e->now;
+    bool hard = r->hard_timeout && rule_modified(r) + r->hard_timeout * 1000ull <= e->now;
     bool idle = r->idle_timeout && rule_used(r) + r->idle_timeout * 1000ull <= e->now;
 
     if (e->hard ? hard : idle && !hard) {

@@ -41,6 +41,8 @@ int reval_init(struct reval *r, struct flowcache *fc, struct session_pool *sessi
     r->actions_memory = xmalloc(XLATE_ACTIONS_SIZE);
     r->mask_memory = xmalloc(ODP_KEY_MAX_SIZE);
     r->rules_memory = xcalloc(XLATE_MAX_RULES, sizeof *r->rules_memory);
+    r->lessons_memory = xmalloc(LESSONS_SIZE);
+    learner_init(&r->learner);
     return 0;
 }
 
@@ -51,6 +53,8 @@ void reval_uninit(struct reval *r)
     free(r->actions_memory);
     free(r->mask_memory);
     free(r->rules_memory);
+    free(r->lessons_memory);
+    learner_uninit(&r->learner);
 }
 
 /* Is every bit that MASK looks at matched by the flow of U?  Else the flow covers packets that the tables would treat
@@ -87,6 +91,8 @@ static bool translate_again(struct reval *r, struct ukey *u) REQUIRES(u->lock)
     }
     attrbuf_init(&out.actions, r->actions_memory, XLATE_ACTIONS_SIZE);
     out.rules = r->rules_memory;
+    out.lessons.memory = r->lessons_memory;
+    out.lessons.scratch = &r->learner.acts;
     xlate(config, &flow, &out);
     if (xlate_is_stray(out.verdict)) {
         return false;
@@ -101,6 +107,7 @@ static bool translate_again(struct reval *r, struct ukey *u) REQUIRES(u->lock)
     }
     ukey_set_effects(u, out.effects, out.n_effects, config ? config->version : 0);
     ukey_set_rules(u, out.rules, out.n_rules);
+    ukey_set_lessons(u, &out.lessons);
     u->deps = out.deps;
     u->reval_seq = r->seq;
     ukey_set_recircs(u, out.recircs, out.n_recircs); /* Last: may make it old. */
@@ -158,17 +165,21 @@ static void reval_ukey(struct reval *r, struct ukey *u, const struct dpif_flow_s
     }
     if (!right) {
         flow_ops_delete(&r->ops, u);
-    } else if (active && u->n_effects) {
+    } else if (active && (u->n_effects || u->lessons.len)) {
         const struct xconfig *config = flowcache_config(r->fc);
         if (config && u->config_version == config->version) {
             n_effects = u->n_effects;
-            memcpy(effects, u->effects, n_effects * sizeof *effects);
+            if (n_effects) {
+                memcpy(effects, u->effects, n_effects * sizeof *effects);
+            }
+            learner_teach(&r->learner, &u->lessons, used, stats->tcp_flags);
         }
     }
     lock_release(&u->lock);
 
     /* Outside of the lock: the MAC table's rank is lower. */
     reval_run_effects(r->fc, effects, n_effects, used);
+    learner_flush(&r->learner, false);
 }
 
 /* Makes a ukey for F, so that it is judged like any other; deletes it if it cannot be understood. */

@@ -13,6 +13,8 @@ struct reval {
     struct flow_ops ops;
     void *actions_memory, *mask_memory; /* Scratch of a translation. */
     struct rule **rules_memory;
+    void *lessons_memory;
+    struct learner learner;
 
     /* Of the round; the same for all its threads. */
     uint64_t round, now;

@@ -1,6 +1,7 @@
 /* A rule of an OpenFlow table: a match with a priority, what to do, and what has passed.
  *
- * Who sees what.  A rule is immutable once it is in a table, but for its counts and 'modified', which is main's.  A flow-mod that changes a rule's
+ * Who sees what.  A rule is immutable once it is in a table, but for its counts, its timeouts, which main may shorten (fin_timeout), and 'modified',
+ * which whoever learns it once more sets anew.  A flow-mod that changes a rule's
  * actions puts a new rule into its place; both share their counts, so that nothing is lost or counted twice however late a
  * datapath flow's last statistics arrive (F8).
  *
@@ -53,9 +54,11 @@ struct rule {
     struct cls_rule cls;
     unsigned int refs; /* Atomic. */
     uint8_t table_id;
-    uint16_t idle_timeout, hard_timeout, importance, flags;
+    uint16_t idle_timeout, hard_timeout; /* Atomic, relaxed, for other threads than main. */
+    uint16_t importance, flags;
     uint64_t cookie;
-    uint64_t created, modified; /* ms, CLOCK_MONOTONIC. */
+    uint64_t created;  /* ms, CLOCK_MONOTONIC. */
+    uint64_t modified; /* The same; atomic, relaxed.  A learned flow's is when it was last learned. */
     uint64_t serial;            /* In the order of their making; one that is modified keeps its place. */
     struct rule_counts *counts;
     struct table_counts *table_counts; /* A reference, from when it is in a table on. */
@@ -79,5 +82,16 @@ void rule_count(struct rule *r, uint64_t packets, uint64_t bytes, uint64_t used)
 static inline uint64_t rule_packets(const struct rule *r) { return __atomic_load_n(&r->counts->packets, __ATOMIC_RELAXED); }
 static inline uint64_t rule_bytes(const struct rule *r) { return __atomic_load_n(&r->counts->bytes, __ATOMIC_RELAXED); }
 static inline uint64_t rule_used(const struct rule *r) { return __atomic_load_n(&r->counts->used, __ATOMIC_RELAXED); }
+
+static inline uint64_t rule_modified(const struct rule *r) { return __atomic_load_n(&r->modified, __ATOMIC_RELAXED); }
+static inline uint16_t rule_idle_timeout(const struct rule *r) { return __atomic_load_n(&r->idle_timeout, __ATOMIC_RELAXED); }
+static inline uint16_t rule_hard_timeout(const struct rule *r) { return __atomic_load_n(&r->hard_timeout, __ATOMIC_RELAXED); }
+/* Any thread: the rule has been learned once more, at NOW. */
+static inline void rule_refresh(struct rule *r, uint64_t now)
+{
+    if (rule_modified(r) < now) {
+        __atomic_store_n(&r->modified, now, __ATOMIC_RELAXED);
+    }
+}
 
 #endif

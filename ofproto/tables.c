@@ -10,6 +10,7 @@
 #include "lib/base/counter.h"
 #include "lib/base/rcu.h"
 #include "lib/base/util.h"
+#include "ofproto/learn-queue.h"
 
 COUNTER_DEFINE(rule_added);
 COUNTER_DEFINE(rule_removed);
@@ -24,6 +25,8 @@ struct tables {
     uint64_t version;  /* Acquire, release: see classifier.h. */
     struct table table[TABLES_N];
     unsigned int punts; /* Atomic, relaxed. */
+    struct learned learned;
+    struct learn_queue queue;
 
     /* Main's. */
     bool in_txn;
@@ -37,6 +40,7 @@ struct tables *tables_create(void)
 
     t->refs = 1;
     t->version = 1;
+    learn_queue_init(&t->queue);
     return t;
 }
 
@@ -74,6 +78,8 @@ static void tables_destroy(struct tables *t)
 {
     struct all all = { 0 };
 
+    learn_queue_uninit(&t->queue); /* First: it holds rules. */
+    learned_uninit(&t->learned);
     for (unsigned int i = 0; i < TABLES_N; i++) {
         if (t->table[i].cls) {
             all.n = 0;
@@ -173,6 +179,17 @@ bool tables_overlap(const struct tables *t, uint8_t id, const struct match *matc
 
     return cls && classifier_overlaps(cls, match, priority, version);
 }
+
+uint64_t tables_count_cookie(const struct tables *t, uint8_t id, uint64_t cookie)
+{
+    uint64_t n;
+
+    return learned_count(&t->learned, id, cookie, &n) ? n : learned_census(t, id, cookie, tables_version(t));
+}
+
+struct learn_queue *tables_learn_queue(struct tables *t) { return &t->queue; }
+
+bool tables_take_orphan(struct tables *t, struct learned_cookie *ret) { return learned_take_orphan(&t->learned, ret); }
 
 /* ---- Changing. ---- */
 
@@ -301,6 +318,7 @@ void tables_commit(struct tables_txn *x)
         }
     }
     publish_touched(x);
+    learned_commit(&t->learned, x);
     __atomic_store_n(&t->version, x->version, __ATOMIC_RELEASE);
     for (size_t i = 0; i < x->n; i++) {
         const struct tables_change *c = &x->changes[i];
@@ -343,6 +361,17 @@ void tables_end(struct tables_txn *x)
         rule_unref(x->changes[i].rule);
     }
     free(x->changes);
+}
+
+static uint16_t shorter(uint16_t now, uint16_t wanted) { return !wanted || (now && now < wanted) ? now : wanted; }
+
+void tables_shorten(struct tables *t, struct rule *r, uint16_t idle_timeout, uint16_t hard_timeout)
+{
+    __atomic_store_n(&r->idle_timeout, shorter(r->idle_timeout, idle_timeout), __ATOMIC_RELAXED);
+    __atomic_store_n(&r->hard_timeout, shorter(r->hard_timeout, hard_timeout), __ATOMIC_RELAXED);
+    if (!r->timed) {
+        time_rule(t, r);
+    }
 }
 
 void tables_for_each_timed(struct tables *t, void (*cb)(struct rule *, void *aux), void *aux)

@@ -8,6 +8,7 @@
 #ifndef OFPROTO_TABLES_H
 #define OFPROTO_TABLES_H 1
 
+#include "ofproto/learned.h"
 #include "ofproto/rule.h"
 
 /* 0 to 253 are the user's; 254 is ours (hidden rules), and 255 stands for all of them. */
@@ -16,6 +17,7 @@
 #define TABLE_INTERNAL 254
 #define TABLE_ALL OFP_TABLE_ALL
 
+struct learn_queue;
 struct tables;
 
 struct tables *tables_create(void);
@@ -48,6 +50,10 @@ enum {
 unsigned int tables_punts(const struct tables *t);
 /* Returns whether that is a change: then all flows are to be translated again. */
 bool tables_set_punts(struct tables *t, unsigned int punts); /* Main. */
+/* Rules of table ID with COOKIE: at once if a learn action with a limit asks for that, else counted one by one. */
+uint64_t tables_count_cookie(const struct tables *t, uint8_t id, uint64_t cookie);
+/* Of what these tables are to learn.  Any thread. */
+struct learn_queue *tables_learn_queue(struct tables *t);
 
 /* ---- Changing: main only, one transaction at a time, outside of RCU read sections. ---- */
 
@@ -75,6 +81,11 @@ void tables_commit(struct tables_txn *x);
 void tables_rollback(struct tables_txn *x);
 void tables_end(struct tables_txn *x);
 
+/* Whose learned flows are to be deleted now (delete_learned): see learned.h.  False: none. */
+bool tables_take_orphan(struct tables *t, struct learned_cookie *ret);
+
+/* R, which is in a table, gets shorter timeouts, in seconds; 0: as it has.  One that it has is not made longer. */
+void tables_shorten(struct tables *t, struct rule *r, uint16_t idle_timeout, uint16_t hard_timeout);
 /* Calls CB with each rule that has a timeout.  CB may not change tables. */
 void tables_for_each_timed(struct tables *t, void (*cb)(struct rule *, void *aux), void *aux);
 

@@ -99,10 +99,20 @@ static void release_recircs(struct ukey *u) NO_THREAD_SAFETY_ANALYSIS
     u->n_recircs = 0;
 }
 
+static void release_lessons(struct ukey *u) NO_THREAD_SAFETY_ANALYSIS
+{
+    LESSON_FOR_EACH (l, &u->lessons) {
+        rule_unref(l->rule);
+    }
+    free(u->lessons.memory);
+    u->lessons = (struct lesson_list) { .memory = NULL };
+}
+
 static void ukey_free(struct ukey *u)
 {
     release_rules(u);
     release_recircs(u);
+    release_lessons(u);
     lock_uninit(&u->lock);
     free(u->actions);
     free(u->effects);
@@ -181,6 +191,7 @@ static struct ukey *ukey_create(const struct ukey_spec *spec) NO_THREAD_SAFETY_A
     ukey_set_effects(u, spec->effects, spec->n_effects, spec->config_version);
     ukey_set_rules(u, spec->rules, spec->n_rules);
     ukey_set_recircs(u, spec->recircs, spec->n_recircs);
+    ukey_set_lessons(u, &spec->lessons);
     ukey_transition(u, UKEY_VISIBLE, spec->now);
     return u;
 }
@@ -264,6 +275,22 @@ void ukey_set_recircs(struct ukey *u, struct recirc *const *recircs, unsigned in
     release_recircs(u);
     u->recircs = copy;
     u->n_recircs = n_copy;
+}
+
+void ukey_set_lessons(struct ukey *u, const struct lesson_list *lessons)
+{
+    if (likely(!lessons->len && !u->lessons.len)) {
+        return;
+    }
+    struct lesson_list copy = { .memory = lessons->len ? xmalloc(lessons->len) : NULL };
+    LESSON_FOR_EACH (l, lessons) {
+        if (rule_try_ref(l->rule)) { /* As above. */
+            memcpy((char *) copy.memory + copy.len, l, l->len);
+            copy.len += l->len;
+        }
+    }
+    release_lessons(u);
+    u->lessons = copy;
 }
 
 void ukey_set_stats(struct ukey *u, const struct dpif_flow_stats *stats)

@@ -72,6 +72,7 @@ struct ukey {
     struct rule **rules GUARDED(lock); /* That its packets meet: a reference each. */
     unsigned int n_recircs GUARDED(lock);
     struct recirc **recircs GUARDED(lock); /* That its actions, or those that it is about to get, bring packets back with: a reference each. */
+    struct lesson_list lessons GUARDED(lock); /* That they teach, with references to their rules; valid as 'effects' is. */
 
     uint32_t attrs[]; /* Key, then mask. */
 };
@@ -93,6 +94,7 @@ struct ukey_spec {
     unsigned int n_rules;
     struct recirc *const *recircs;
     unsigned int n_recircs;
+    struct lesson_list lessons;
     struct dep_list deps;
     uint64_t reval_seq, config_version, now, round;
 };
@@ -130,6 +132,8 @@ void ukey_set_rules(struct ukey *u, struct rule *const *rules, unsigned int n) R
 /* RECIRCS, found under RCU in the same read section, are those that U's actions bring packets back with from now on.  One that has ended
  * meanwhile (the thread stood still for RECIRC_LINGER seconds) makes U old: it is translated again by the next round. */
 void ukey_set_recircs(struct ukey *u, struct recirc *const *recircs, unsigned int n) REQUIRES(u->lock);
+/* LESSONS, found as those, are what they teach. */
+void ukey_set_lessons(struct ukey *u, const struct lesson_list *lessons) REQUIRES(u->lock);
 /* The datapath says that U has forwarded STATS in all: what is new since it last did is counted for the rules. */
 void ukey_set_stats(struct ukey *u, const struct dpif_flow_stats *stats) REQUIRES(u->lock);
 

@@ -52,6 +52,7 @@ static bool claim(struct upcall_batch *b, struct upcall_flow *f)
             .effects = f->effects, .n_effects = f->n_effects, .deps = f->deps,
             .rules = f->rules, .n_rules = f->n_rules,
             .recircs = f->recircs, .n_recircs = f->n_recircs,
+            .lessons = f->lessons,
             .reval_seq = b->reval_seq,
             .config_version = b->config ? b->config->version : 0,
             .now = b->now,

@@ -25,6 +25,8 @@ void upcall_batch_init(struct upcall_batch *b, struct flowcache *fc, struct sess
     arena_init(&b->arena, 128 * 1024);
     b->scratch = xmalloc(XLATE_ACTIONS_SIZE);
     b->rules_scratch = xcalloc(XLATE_MAX_RULES, sizeof *b->rules_scratch);
+    b->lessons_scratch = xmalloc(LESSONS_SIZE);
+    learner_init(&b->learner);
 }
 
 void upcall_batch_uninit(struct upcall_batch *b)
@@ -32,6 +34,8 @@ void upcall_batch_uninit(struct upcall_batch *b)
     arena_uninit(&b->arena);
     free(b->scratch);
     free(b->rules_scratch);
+    free(b->lessons_scratch);
+    learner_uninit(&b->learner);
 }
 
 void upcall_batch_begin(struct upcall_batch *b, uint64_t now)

@@ -21,6 +21,8 @@ void upcall_translate(struct upcall_batch *b)
 
         attrbuf_init(&out.actions, b->scratch, XLATE_ACTIONS_SIZE);
         out.rules = b->rules_scratch;
+        out.lessons.memory = b->lessons_scratch;
+        out.lessons.scratch = &b->learner.acts;
         xlate(b->config, f->flow, &out);
         f->verdict = out.verdict;
         f->actions_len = attrbuf_len(&out.actions);
@@ -46,6 +48,8 @@ void upcall_translate(struct upcall_batch *b)
         memcpy(recircs, out.recircs, out.n_recircs * sizeof *recircs);
         f->recircs = recircs;
         f->n_recircs = out.n_recircs;
+        f->lessons = (struct lesson_list) { .memory = arena_alloc(&b->arena, out.lessons.len), .len = out.lessons.len };
+        memcpy(f->lessons.memory, out.lessons.memory, out.lessons.len);
 
         struct attrbuf mask;
         attrbuf_init(&mask, b->scratch, XLATE_ACTIONS_SIZE);

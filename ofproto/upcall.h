@@ -4,6 +4,7 @@
  *                 userspace action has caused say in a cookie what they are for (odp-cookie.h): to go to controllers, by way of
  *                 main (pin.h), or to be done here, since the kernel cannot (slow.h)
  *     translate   leaders: flow → actions, mask, effects                                       (pure)
+ *     learn       what the tables learn of it is there, or main is too busy: lesson.h
  *     install     leaders: claim a ukey; the winner puts the flow
  *     operate     all puts and packets in one system call
  *     account     results, effects, counters
@@ -69,6 +70,7 @@ struct upcall_flow {
     uint32_t slow;
     const struct effect *effects;
     unsigned int n_effects;
+    struct lesson_list lessons;
     struct dep_list deps;
     struct rule *const *rules; /* Met by it. */
     unsigned int n_rules;
@@ -101,6 +103,8 @@ struct upcall_batch {
     struct arena arena;
     void *scratch; /* XLATE_ACTIONS_SIZE bytes that actions and masks are written to. */
     struct rule **rules_scratch; /* XLATE_MAX_RULES. */
+    void *lessons_scratch; /* LESSONS_SIZE. */
+    struct learner learner;
 
     uint64_t now;       /* ms, read once. */
     uint64_t reval_seq; /* As it was before the first translation. */
@@ -127,6 +131,7 @@ void upcall_batch_uninit(struct upcall_batch *b);
 void upcall_batch_begin(struct upcall_batch *b, uint64_t now);
 void upcall_parse(struct upcall_batch *b, struct cell *const cells[], unsigned int n);
 void upcall_translate(struct upcall_batch *b);
+void upcall_learn(struct upcall_batch *b);
 void upcall_install(struct upcall_batch *b);
 void upcall_operate(struct upcall_batch *b);
 void upcall_account(struct upcall_batch *b);

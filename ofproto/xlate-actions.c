@@ -198,8 +198,7 @@ static void write_number(struct xlate_ctx *ctx, enum ofp_field_id id, uint64_t n
     write_field(ctx, field, &value, NULL);
 }
 
-/* Copies SRC, which is in FROM, to DST. */
-static NOINLINE void write_subfield(struct xlate_ctx *ctx, const struct ofp_subfield *src, const struct flow *from, const struct ofp_subfield *dst)
+NOINLINE void pipeline_write_subfield(struct xlate_ctx *ctx, const struct ofp_subfield *src, const struct flow *from, const struct ofp_subfield *dst)
 {
     struct match m;
 
@@ -232,7 +231,7 @@ static NOINLINE void do_move(struct xlate_ctx *ctx, const struct ofp_act_move *a
 {
     if (pipeline_look_at(ctx, &a->src)) {
         struct flow from = ctx->flow;
-        write_subfield(ctx, &a->src, &from, &a->dst);
+        pipeline_write_subfield(ctx, &a->src, &from, &a->dst);
         if (unlikely(ctx->trace)) {
             xlate_trace_subfield(ctx, &a->dst);
         }
@@ -267,7 +266,7 @@ static NOINLINE void do_pop(struct xlate_ctx *ctx, const struct ofp_act_stack *a
     struct flow from;
     memset(&from.regs, 0, sizeof from.regs);
     memcpy((uint8_t *) &from.regs[0] + 16 - v->n_bytes, &v->value, v->n_bytes);
-    write_subfield(ctx, &src, &from, &a->sf);
+    pipeline_write_subfield(ctx, &src, &from, &a->sf);
     if (unlikely(ctx->trace)) {
         xlate_trace_subfield(ctx, &a->sf);
     }
@@ -507,6 +506,12 @@ static void do_action(struct xlate_ctx *ctx, const struct ofp_act *a)
         break;
     case OFP_ACT_WRITE_METADATA:
         do_metadata(ctx, ofp_act_cast(a));
+        break;
+    case OFP_ACT_LEARN:
+        pipeline_learn(ctx, ofp_act_cast(a));
+        break;
+    case OFP_ACT_FIN_TIMEOUT:
+        pipeline_fin_timeout(ctx, ofp_act_cast(a));
         break;
     case OFP_ACT_NOTE:
     case OFP_ACT_CONJUNCTION:

@@ -18,6 +18,17 @@ static bool is_settable(const struct ofp_field *field)
     return !is_ct && !is_mpls && !is_nsh && ofs < offsetof(struct flow, tunnel);
 }
 
+/* What is learned goes the way of any other rule: so no other check sees it. */
+static bool is_learn_supported(const struct ofp_act_learn *a)
+{
+    for (uint32_t i = 0; i < a->n_specs; i++) {
+        if (a->specs[i].to == OFP_LEARN_LOAD && !is_settable(a->specs[i].dst.field)) {
+            return false;
+        }
+    }
+    return !(a->flags & OFP_LEARN_F_WRITE_RESULT) || is_settable(a->result_dst.field);
+}
+
 /* Is what A says of ports and fields supported? */
 static bool is_form_supported(const struct ofp_act *a)
 {
@@ -32,6 +43,8 @@ static bool is_form_supported(const struct ofp_act *a)
         return is_settable(((const struct ofp_act_move *) ofp_act_cast(a))->dst.field);
     case OFP_ACT_POP:
         return is_settable(((const struct ofp_act_stack *) ofp_act_cast(a))->sf.field);
+    case OFP_ACT_LEARN:
+        return is_learn_supported(ofp_act_cast(a));
     }
     return true;
 }
@@ -47,6 +60,7 @@ static const bool supported[OFP_N_ACTS] = {
     [OFP_ACT_CONJUNCTION] = true, [OFP_ACT_CLONE] = true, [OFP_ACT_NOTE] = true, [OFP_ACT_EXIT] = true,
     [OFP_ACT_CLEAR_ACTIONS] = true, [OFP_ACT_WRITE_ACTIONS] = true, [OFP_ACT_WRITE_METADATA] = true,
     [OFP_ACT_GOTO_TABLE] = true, [OFP_ACT_CT] = true, [OFP_ACT_CT_CLEAR] = true, [OFP_ACT_CONTROLLER] = true,
+    [OFP_ACT_LEARN] = true, [OFP_ACT_FIN_TIMEOUT] = true,
 };
 
 enum ofp_error xlate_acts_check(const void *acts, size_t len, const char **ret_name)

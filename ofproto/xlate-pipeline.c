@@ -216,7 +216,7 @@ static void miss(struct xlate_ctx *ctx)
 static void walk(struct xlate_ctx *ctx, uint8_t id, ofp_port_t in_port, bool ct, bool from_outside)
 {
     struct pipeline *p = ctx->pipeline;
-    const struct rule *outer_rule = p->rule;
+    struct rule *outer_rule = p->rule;
     uint8_t outer = p->table_id;
     struct xlate_step *outer_step = unlikely(ctx->trace) ? ctx->trace->at : NULL;
 

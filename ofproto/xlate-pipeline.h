@@ -26,8 +26,8 @@ struct pipeline_kept {
 struct pipeline {
     const struct xbridge *bridge;
     uint64_t version;
+    struct rule *rule;       /* Whose actions are being done; NULL: of none, but of a packet-out. */
     uint8_t table_id;        /* Of the rule whose actions are being done. */
-    const struct rule *rule; /* That rule; NULL: of a packet-out. */
     const struct rule *first; /* The rule that the packet met when it came in: for the action set. */
     unsigned int reason;     /* Why what goes to controllers goes there: enum ofp_packet_in_reason. */
     int next_table;          /* To be met after this rule's actions (goto_table), or -1. */
@@ -70,6 +70,8 @@ void pipeline_look(struct xlate_ctx *ctx, const struct flow *look);
 void pipeline_write(struct xlate_ctx *ctx, const struct match *m);
 /* What conntrack said of the packet is to be seen no more. */
 void pipeline_untrack(struct xlate_ctx *ctx);
+/* Copies SRC, which is in FROM, to DST, if the packet has that. */
+void pipeline_write_subfield(struct xlate_ctx *ctx, const struct ofp_subfield *src, const struct flow *from, const struct ofp_subfield *dst);
 /* The tags have been changed in 'vlan', or in 'flow': brings the other in line. */
 void pipeline_tags_changed(struct xlate_ctx *ctx);
 void pipeline_tags_written(struct xlate_ctx *ctx);
@@ -85,5 +87,8 @@ void pipeline_ct(struct xlate_ctx *ctx, const struct ofp_act_ct *a);
 void pipeline_ct_clear(struct xlate_ctx *ctx);
 /* Exchanges in F, a flow or a mask over one, the packet's addresses and ports with those that its connection began with.  IS: the flow. */
 void pipeline_swap_ct(const struct flow *is, struct flow *f);
+/* xlate-learn.c */
+void pipeline_learn(struct xlate_ctx *ctx, const struct ofp_act_learn *a);
+void pipeline_fin_timeout(struct xlate_ctx *ctx, const struct ofp_act_fin_timeout *a);
 
 #endif

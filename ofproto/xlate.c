@@ -77,6 +77,7 @@ void xlate_begin(struct xlate_ctx *ctx, const struct xconfig *config, const stru
     out->n_effects = 0;
     out->n_rules = 0;
     out->n_recircs = 0;
+    out->lessons.len = 0;
     out->deps.n = 0;
     out->slow = 0;
     out->pid = port ? __atomic_load_n(&port->upcall_pid, __ATOMIC_RELAXED) : 0;

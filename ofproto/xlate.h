@@ -12,6 +12,7 @@
 #include "lib/nl/attrbuf.h"
 #include "lib/pkt/flow.h"
 #include "ofproto/dep.h"
+#include "ofproto/lesson.h"
 
 struct mac_table;
 struct ofp_act;
@@ -90,12 +91,13 @@ struct xlate_out {
      * hand its packets up: xlate_put_slow(). */
     uint32_t slow;
     uint32_t pid; /* Where to. */
+    /* What it teaches the tables.  Memory of LESSONS_SIZE, and 'scratch', are the caller's; NULL: not wanted. */
+    struct lesson_list lessons;
 };
 
 /* Appends what a flow in the datapath does whose OUT is 'slow'. */
 void xlate_put_slow(const struct xlate_out *out, struct attrbuf *b);
 
-struct ofp_act;
 struct xbridge;
 /* A packet that a controller wants sent. */
 struct xlate_packet_out {

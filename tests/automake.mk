@@ -23,6 +23,7 @@ check_PROGRAMS += \
 	tests/unit/test-flowprobe \
 	tests/unit/test-histogram \
 	tests/unit/test-jsonrpc \
+	tests/unit/test-learn \
 	tests/unit/test-link \
 	tests/unit/test-lock \
 	tests/unit/test-log \
@@ -121,6 +122,10 @@ tests_unit_test_xlate_ct_SOURCES = tests/unit/test-xlate-ct.c tests/unit/xlate-t
 tests_unit_test_xlate_tables_SOURCES = tests/unit/test-xlate-tables.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_xlate_trace_SOURCES = tests/unit/test-xlate-trace.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_xlate_tables_random_SOURCES = tests/unit/test-xlate-tables-random.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
+tests_unit_test_learn_SOURCES = tests/unit/test-learn.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
+tests_unit_test_learn_CPPFLAGS = $(AM_CPPFLAGS) -DSRCDIR='"$(srcdir)"'
+tests_unit_test_learn_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=learn_queue_wait
+EXTRA_DIST += tests/ofp/make-learn-data tests/ofp/learn.in tests/ofp/learn.data
 tests_unit_test_tables_SOURCES = tests/unit/test-tables.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_sim_test_engine_SOURCES = tests/sim/test-engine.c tests/sim/sim-world.c tests/sim/sim-world-check.c tests/sim/sim-world.h \
 	tests/sim/sim-kit.h
