@@ -8,6 +8,7 @@
 #include "lib/base/rcu.h"
 #include "lib/base/util.h"
 #include "lib/ofp/ofp-action.h"
+#include "ofproto/evict.h"
 
 struct collect {
     const struct rule_filter *filter;
@@ -89,6 +90,9 @@ static enum ofp_error add(struct tables_txn *x, const struct flow_mod *fm, uint6
         error = OFPERR_OFPFMFC_OVERLAP;
     }
     rcu_read_unlock();
+    if (!error && !old) {
+        error = evict_for_one_more(x, f->table_id);
+    }
     if (error) {
         return error;
     }

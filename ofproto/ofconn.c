@@ -46,6 +46,7 @@ static const struct handler_entry handlers[OFPMSG_N] = {
     [OFPMSG_QUEUE_GET_CONFIG_REQUEST] = { handle_queue_config, false },
     [OFPMSG_TABLE_STATS_REQUEST] = { handle_table_stats, false },
     [OFPMSG_TABLE_FEATURES_REQUEST] = { handle_table_features, false },
+    [OFPMSG_TABLE_MOD] = { handle_table_mod, true },
     [OFPMSG_TABLE_DESC_REQUEST] = { handle_table_desc, false },
     [OFPMSG_GROUP_STATS_REQUEST] = { handle_group_stats, false },
     [OFPMSG_GROUP_DESC_REQUEST] = { handle_group_desc, false },

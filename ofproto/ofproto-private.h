@@ -117,7 +117,9 @@ ofproto_handler handle_features, handle_get_config, handle_set_config, handle_ba
 ofproto_handler handle_port_desc, handle_port_stats, handle_queue_stats, handle_queue_config;
 void ofproto_tell_ports(struct ofproto *o, const struct ofp_port *old, size_t n_old);
 /* ofproto-table.c */
-ofproto_handler handle_table_stats, handle_table_features, handle_table_desc;
+ofproto_handler handle_table_stats, handle_table_features;
+/* ofproto-limit.c */
+ofproto_handler handle_table_mod, handle_table_desc;
 /* ofproto-none.c */
 ofproto_handler handle_group_stats, handle_group_desc, handle_group_features, handle_meter_stats, handle_meter_config,
     handle_meter_features, handle_tlv_request, handle_tlv_mod;

@@ -3,19 +3,32 @@
 
 #include <stdio.h>
 
+#include "lib/base/util.h"
+#include "ofproto/evict.h"
 #include "ofproto/ofproto-private.h"
 
 /* What OpenFlow 1.0's match can leave open: all of its bits. */
 #define OFPFW10_ALL ((1u << 22) - 1)
 #define MAX_RULES 1000000
 
-static void table_name(uint8_t id, char *ret, size_t size)
+static void table_name(struct tables *t, uint8_t id, char *ret, size_t size)
 {
-    if (id == 0) {
+    const struct table_policy *p = tables_policy(t, id);
+
+    if (p->name) {
+        snprintf(ret, size, "%s", p->name);
+    } else if (id == 0) {
         snprintf(ret, size, "classifier");
     } else {
         snprintf(ret, size, "table%u", id);
     }
+}
+
+static uint32_t max_rules(struct tables *t, uint8_t id)
+{
+    const struct table_policy *p = tables_policy(t, id);
+
+    return p->limited ? MIN(p->flow_limit, MAX_RULES) : MAX_RULES;
 }
 
 enum ofp_error handle_table_stats(struct ofconn *c, const struct ofp_msg *msg)
@@ -25,14 +38,14 @@ enum ofp_error handle_table_stats(struct ofconn *c, const struct ofp_msg *msg)
     ofp_reply_begin(&r, msg, OFPMSG_TABLE_STATS_REPLY);
     for (unsigned int id = 0; id < TABLES_N_USER; id++) {
         struct table_stats s;
-        char name[16];
+        char name[33];
         tables_get_stats(c->ofproto->tables, id, &s);
-        table_name(id, name, sizeof name);
+        table_name(c->ofproto->tables, id, name, sizeof name);
         const struct ofp_table_stats stats = {
             .table_id = id,
             .name = name,
             .wildcards = OFPFW10_ALL,
-            .max_entries = MAX_RULES,
+            .max_entries = max_rules(c->ofproto->tables, id),
             .active_count = s.n_rules,
             .lookup_count = s.matches, /* Those that met no rule are not known: see rule.h. */
             .matched_count = s.matches,
@@ -84,14 +97,14 @@ enum ofp_error handle_table_features(struct ofconn *c, const struct ofp_msg *msg
     }
     ofp_reply_begin(&r, msg, OFPMSG_TABLE_FEATURES_REPLY);
     for (unsigned int id = 0; id < TABLES_N_USER; id++) {
-        char name[16];
-        table_name(id, name, sizeof name);
+        char name[33];
+        table_name(c->ofproto->tables, id, name, sizeof name);
         const struct ofp_table_features f = {
             .table_id = id,
             .name = name,
             .metadata_match = UINT64_MAX,
             .metadata_write = UINT64_MAX,
-            .max_entries = MAX_RULES,
+            .max_entries = max_rules(c->ofproto->tables, id),
             .instructions = INSTRUCTIONS & ~(id + 1 == TABLES_N_USER ? 1u << 1 : 0),
             .write_actions = ACTIONS,
             .apply_actions = ACTIONS,
@@ -106,17 +119,5 @@ enum ofp_error handle_table_features(struct ofconn *c, const struct ofp_msg *msg
     buf_uninit(&fields.match);
     buf_uninit(&fields.wildcards);
     buf_uninit(&fields.writable);
-    return OFPERR_NONE;
-}
-
-enum ofp_error handle_table_desc(struct ofconn *c, const struct ofp_msg *msg)
-{
-    struct ofp_reply r;
-
-    ofp_reply_begin(&r, msg, OFPMSG_TABLE_DESC_REPLY);
-    for (unsigned int id = 0; id < TABLES_N_USER; id++) {
-        ofp_reply_table_desc(&r, &(struct ofp_table_desc) { .table_id = id });
-    }
-    ofconn_finish(c, &r);
     return OFPERR_NONE;
 }

@@ -8,6 +8,7 @@
 #ifndef OFPROTO_OFPROTO_H
 #define OFPROTO_OFPROTO_H 1
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,6 +52,16 @@ void ofproto_set_ports(struct ofproto *o, const struct ofp_port *ports, size_t n
 void ofproto_listen(struct ofproto *o);
 /* Clients of all bridges.  Any thread. */
 size_t ofproto_n_conns(void);
+/* What the Flow_Table table says of table ID, below 254; all zero: nothing. */
+struct ofproto_table_config {
+    const char *name; /* NULL: none. */
+    bool limited;     /* 'flow_limit' counts. */
+    uint32_t flow_limit;
+    bool evicts; /* A rule that is too many takes another one's place; else it is refused. */
+    const char *const *groups;
+    size_t n_groups;
+};
+void ofproto_configure_table(struct ofproto *o, uint8_t id, const struct ofproto_table_config *c);
 /* Once a second: rules whose time is over leave, and what could not be opened is tried again. */
 void ofproto_tick(struct ofproto *o);
 

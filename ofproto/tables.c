@@ -10,6 +10,7 @@
 #include "lib/base/counter.h"
 #include "lib/base/rcu.h"
 #include "lib/base/util.h"
+#include "ofproto/evict.h"
 #include "ofproto/learn-queue.h"
 
 COUNTER_DEFINE(rule_added);
@@ -17,7 +18,9 @@ COUNTER_DEFINE(rule_removed);
 
 struct table {
     struct classifier *cls;      /* RCU; made when the first rule comes, then there for good, as 'counts'. */
-    struct table_counts *counts; /* Main's; rules hold references. */
+    struct table_counts *counts; /* Main's, as the next two; rules hold references. */
+    size_t n_rules;              /* With the transaction's changes. */
+    struct table_policy policy;
 };
 
 struct tables {
@@ -93,6 +96,7 @@ static void tables_destroy(struct tables *t)
             classifier_destroy(t->table[i].cls);
             table_counts_unref(t->table[i].counts);
         }
+        table_policy_uninit(&t->table[i].policy);
     }
     free(all.rules);
     free(t->timed);
@@ -189,6 +193,10 @@ uint64_t tables_count_cookie(const struct tables *t, uint8_t id, uint64_t cookie
 
 struct learn_queue *tables_learn_queue(struct tables *t) { return &t->queue; }
 
+size_t tables_n_rules(const struct tables *t, uint8_t id) { return t->table[id].n_rules; }
+
+struct table_policy *tables_policy(struct tables *t, uint8_t id) { return &t->table[id].policy; }
+
 bool tables_take_orphan(struct tables *t, struct learned_cookie *ret) { return learned_take_orphan(&t->learned, ret); }
 
 /* ---- Changing. ---- */
@@ -246,7 +254,7 @@ static void note(struct tables_txn *x, enum tables_change_type type, struct rule
         x->allocated = MAX(4, 2 * x->allocated);
         x->changes = xrealloc(x->changes, x->allocated * sizeof *x->changes);
     }
-    x->changes[x->n++] = (struct tables_change) { type, r, replaces };
+    x->changes[x->n++] = (struct tables_change) { .type = type, .rule = r, .replaces = replaces };
 }
 
 void tables_add(struct tables_txn *x, struct rule *r)
@@ -256,6 +264,7 @@ void tables_add(struct tables_txn *x, struct rule *r)
     count_for_table(x->tables, r);
     touch(x, r->table_id);
     classifier_insert(cls, &r->cls, x->version);
+    x->tables->table[r->table_id].n_rules++;
     note(x, TABLES_ADDED, r, NULL);
 }
 
@@ -263,7 +272,14 @@ void tables_remove(struct tables_txn *x, struct rule *r)
 {
     touch(x, r->table_id);
     classifier_remove(&r->cls, x->version);
+    x->tables->table[r->table_id].n_rules--;
     note(x, TABLES_REMOVED, r, NULL);
+}
+
+void tables_evict(struct tables_txn *x, struct rule *r)
+{
+    tables_remove(x, r);
+    x->changes[x->n - 1].evicted = true;
 }
 
 void tables_replace(struct tables_txn *x, struct rule *old, struct rule *r)
@@ -345,6 +361,9 @@ void tables_rollback(struct tables_txn *x)
         }
         if (back) {
             classifier_restore(&back->cls);
+        }
+        if (!c->replaces) {
+            t->table[c->rule->table_id].n_rules += c->type == TABLES_REMOVED ? 1 : -1;
         }
     }
     publish_touched(x);

@@ -18,6 +18,7 @@
 #define TABLE_ALL OFP_TABLE_ALL
 
 struct learn_queue;
+struct table_policy;
 struct tables;
 
 struct tables *tables_create(void);
@@ -62,6 +63,7 @@ struct tables_change {
     enum tables_change_type type;
     struct rule *rule;
     struct rule *replaces; /* ADDED: the rule whose place it took, which has no change of its own; or NULL. */
+    bool evicted;          /* REMOVED: to make room. */
 };
 
 struct tables_txn {
@@ -75,12 +77,17 @@ struct tables_txn {
 void tables_begin(struct tables *t, struct tables_txn *x);
 void tables_add(struct tables_txn *x, struct rule *r); /* Takes the caller's reference. */
 void tables_remove(struct tables_txn *x, struct rule *r);
+void tables_evict(struct tables_txn *x, struct rule *r); /* The same, to make room for others. */
 void tables_replace(struct tables_txn *x, struct rule *old, struct rule *r);
 /* Makes the changes visible.  They stay readable in X, and all rules in them valid, until tables_end(). */
 void tables_commit(struct tables_txn *x);
 void tables_rollback(struct tables_txn *x);
 void tables_end(struct tables_txn *x);
 
+/* How many rules table ID has, with what a transaction has changed so far. */
+size_t tables_n_rules(const struct tables *t, uint8_t id);
+/* What limits table ID, below 254; to be read and changed. */
+struct table_policy *tables_policy(struct tables *t, uint8_t id);
 /* Whose learned flows are to be deleted now (delete_learned): see learned.h.  False: none. */
 bool tables_take_orphan(struct tables *t, struct learned_cookie *ret);
 

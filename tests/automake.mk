@@ -19,6 +19,7 @@ check_PROGRAMS += \
 	tests/unit/test-dpif-sim-flow \
 	tests/unit/test-dpif-sim-referee \
 	tests/unit/test-dpif-upcall \
+	tests/unit/test-evict \
 	tests/unit/test-flow \
 	tests/unit/test-flowprobe \
 	tests/unit/test-histogram \
@@ -122,6 +123,7 @@ tests_unit_test_xlate_ct_SOURCES = tests/unit/test-xlate-ct.c tests/unit/xlate-t
 tests_unit_test_xlate_tables_SOURCES = tests/unit/test-xlate-tables.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_xlate_trace_SOURCES = tests/unit/test-xlate-trace.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_xlate_tables_random_SOURCES = tests/unit/test-xlate-tables-random.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
+tests_unit_test_evict_SOURCES = tests/unit/test-evict.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_learn_SOURCES = tests/unit/test-learn.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_learn_CPPFLAGS = $(AM_CPPFLAGS) -DSRCDIR='"$(srcdir)"'
 tests_unit_test_learn_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=learn_queue_wait
@@ -164,6 +166,7 @@ SYSTEM_AT = \
 	tests/system/trace.at \
 	tests/system/packet-in.at \
 	tests/system/openflow-flows.txt \
+	tests/system/learn.at \
 	tests/system/ping.at \
 	tests/system/herd.at \
 	tests/system/change.at \

@@ -20,7 +20,7 @@ vswitchd_ovs_vswitchd_SOURCES = \
 	vswitchd/iface.c \
 	vswitchd/local.c \
 	vswitchd/port-numbers.c vswitchd/port-numbers.h \
-	vswitchd/openflow.c vswitchd/controllers.c \
+	vswitchd/openflow.c vswitchd/controllers.c vswitchd/flow-tables.c \
 	vswitchd/publish.c \
 	vswitchd/status.c \
 	vswitchd/events.c

@@ -15,8 +15,8 @@ static const struct ovsdb_column_spec open_vswitch_columns[] = {
 };
 
 static const struct ovsdb_column_spec bridge_columns[] = {
-    R("name"), R("ports"), R("fail_mode"), R("controller"), R("protocols"), R("datapath_type"), R("flood_vlans"), R("other_config"),
-    W("datapath_id"), W("datapath_version"), END,
+    R("name"), R("ports"), R("fail_mode"), R("controller"), R("protocols"), R("datapath_type"), R("flood_vlans"), R("flow_tables"),
+    R("other_config"), W("datapath_id"), W("datapath_version"), END,
 };
 
 static const struct ovsdb_column_spec port_columns[] = {
@@ -40,6 +40,10 @@ static const struct ovsdb_column_spec ssl_columns[] = {
     R("private_key"), R("certificate"), R("ca_cert"), R("bootstrap_ca_cert"), END,
 };
 
+static const struct ovsdb_column_spec flow_table_columns[] = {
+    R("name"), R("flow_limit"), R("overflow_policy"), R("groups"), END,
+};
+
 const struct ovsdb_table_spec vswitch_tables[] = {
     { "Open_vSwitch", open_vswitch_columns },
     { "Bridge", bridge_columns },
@@ -47,5 +51,6 @@ const struct ovsdb_table_spec vswitch_tables[] = {
     { "Interface", interface_columns },
     { "Controller", controller_columns },
     { "SSL", ssl_columns },
+    { "Flow_Table", flow_table_columns },
     { NULL, NULL },
 };

@@ -363,6 +363,7 @@ void sync_from_database(struct vswitch *v, const struct ovsdb_row *root)
         struct bridge *br = bridge_claim(v, old, n_old, name);
         v->bridges[v->n_bridges++] = br;
         wish_bridge(v, br, row);
+        openflow_set_tables(v, br, row);
         sync_ports(v, br, row);
     }
     qsort(v->bridges, v->n_bridges, sizeof *v->bridges, compare_bridges);

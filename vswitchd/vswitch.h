@@ -223,6 +223,8 @@ void controllers_write_status(struct vswitch *v, struct ovsdb_txn *txn);
 
 /* openflow.c */
 void openflow_create(struct vswitch *v, struct bridge *br);
+/* flow-tables.c: what ROW, BR's, says of its tables. */
+void openflow_set_tables(struct vswitch *v, struct bridge *br, const struct ovsdb_row *row);
 void openflow_update(struct bridge *br); /* Its ports or settings have changed. */
 
 /* publish.c */

@@ -172,11 +172,10 @@ int ofp_reply_table_desc(struct ofp_reply *r, const struct ofp_table_desc *desc)
     buf_put_u8(b, desc->table_id);
     buf_put_zeros(b, 1);
     buf_put_u32(b, (desc->eviction ? CONFIG_EVICTION : 0) | (desc->vacancy ? CONFIG_VACANCY : 0));
-    if (desc->eviction) {
-        size_t prop = ofp_begin_property(b, TABLE_MOD_EVICTION);
-        buf_put_u32(b, desc->eviction_flags);
-        ofp_end_property(b, prop);
-    }
+    /* Also when it is off: so does the stock daemon. */
+    size_t eviction = ofp_begin_property(b, TABLE_MOD_EVICTION);
+    buf_put_u32(b, desc->eviction_flags);
+    ofp_end_property(b, eviction);
     if (desc->vacancy) {
         size_t prop = ofp_begin_property(b, TABLE_MOD_VACANCY);
         buf_put_u8(b, desc->vacancy_down);
