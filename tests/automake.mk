@@ -82,6 +82,7 @@ check_PROGRAMS += \
 	tests/sim/test-engine \
 	tests/sim/test-engine-failures \
 	tests/sim/test-engine-handover \
+	tests/sim/test-engine-learn \
 	tests/sim/test-engine-limit \
 	tests/sim/test-engine-recirc \
 	tests/sim/test-packet-in \
@@ -123,6 +124,7 @@ tests_unit_test_xlate_ct_SOURCES = tests/unit/test-xlate-ct.c tests/unit/xlate-t
 tests_unit_test_xlate_tables_SOURCES = tests/unit/test-xlate-tables.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_xlate_trace_SOURCES = tests/unit/test-xlate-trace.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_xlate_tables_random_SOURCES = tests/unit/test-xlate-tables-random.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
+tests_sim_test_engine_learn_SOURCES = tests/sim/test-engine-learn.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_evict_SOURCES = tests/unit/test-evict.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_learn_SOURCES = tests/unit/test-learn.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_learn_CPPFLAGS = $(AM_CPPFLAGS) -DSRCDIR='"$(srcdir)"'
