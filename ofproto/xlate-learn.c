@@ -8,6 +8,8 @@
  * tables, too; as a change of those has every flow translated again, that is no business of the mask. */
 #include <config.h>
 
+#include <arpa/inet.h>
+
 #include "lib/base/util.h"
 #include "ofproto/xlate-config.h"
 #include "ofproto/xlate-pipeline.h"
@@ -78,7 +80,11 @@ void pipeline_fin_timeout(struct xlate_ctx *ctx, const struct ofp_act_fin_timeou
 {
     struct pipeline *p = ctx->pipeline;
 
-    XLATE_LOOK(ctx, ip_proto);
+    XLATE_LOOK(ctx, eth_type);
+    if (ctx->flow.eth_type != htons(ETH_TYPE_IPV4) && ctx->flow.eth_type != htons(ETH_TYPE_IPV6)) {
+        return;
+    }
+    XLATE_LOOK(ctx, ip_proto); /* Not at the flags: those that the datapath sees of a flow it tells. */
     if (ctx->flow.ip_proto == IPPROTO_TCP && ctx->out->lessons.memory && p->rule) {
         lesson_list_add_fin(&ctx->out->lessons, p->bridge->tables, p->rule, &a->act);
     }

@@ -311,6 +311,41 @@ static void flows_are_learned_as_the_packaged_daemon_learns_them(void **state UN
 
 /* ---- What no dump shows. ---- */
 
+static void check_mask(struct world *w, const char *text, const char *expected)
+{
+    static char actions[XLATE_ACTIONS_SIZE] __attribute__((aligned(8)));
+    struct flow flow = kit_packet(text);
+    struct xlate_out out;
+
+    attrbuf_init(&out.actions, actions, sizeof actions);
+    out.rules = NULL;
+    out.lessons.memory = NULL;
+    rcu_read_lock();
+    xlate(w->config, &flow, &out);
+    rcu_read_unlock();
+    char *mask = kit_mask_text(&flow, &out.mask);
+    assert_string_equal(mask, expected);
+    free(mask);
+}
+
+/* Else a megaflow's packets would teach what only the first one has. */
+static void what_is_copied_is_looked_at_and_no_more(void **state UNUSED)
+{
+    struct world *w = world_create();
+
+    flow_mod(w, FLOW_ADD, "table=0,in_port=1,actions=learn(table=1,NXM_OF_ETH_SRC[],NXM_OF_ETH_TYPE[]=0x800),output:2");
+    flow_mod(w, FLOW_ADD, "table=0,ip,in_port=2,actions=learn(table=1,NXM_NX_REG0[0..7]=NXM_OF_IP_SRC[0..7],load:NXM_OF_IP_DST[24..31]->NXM_NX_REG1[0..7])");
+    flow_mod(w, FLOW_ADD, "table=0,ip,in_port=3,actions=mod_nw_src:1.2.3.4,learn(table=1,eth_type=0x800,NXM_OF_IP_DST[]=NXM_OF_IP_SRC[],output:NXM_OF_IN_PORT[])");
+    flow_mod(w, FLOW_ADD, "table=0,in_port=4,actions=fin_timeout(idle_timeout=1),output:2");
+    check_mask(w, "in_port=1,tcp,dl_src=02:00:00:00:00:01,nw_src=1.1.1.165", "dl_src=02:00:00:00:00:01");
+    check_mask(w, "in_port=2,tcp,dl_src=02:00:00:00:00:01,nw_src=1.1.1.165,nw_dst=9.8.7.6", "ip,nw_src=0.0.0.165/0.0.0.255,nw_dst=9.0.0.0/8");
+    check_mask(w, "in_port=3,tcp,dl_src=02:00:00:00:00:01,nw_src=1.1.1.165,nw_dst=9.8.7.6", "ip");
+    check_mask(w, "in_port=4,tcp,dl_src=02:00:00:00:00:01,tcp_flags=0x1", "tcp");
+    check_mask(w, "in_port=4,udp,dl_src=02:00:00:00:00:01", "udp");
+    check_mask(w, "in_port=4,dl_type=0x1234", "dl_type=0x1234");
+    world_destroy(w);
+}
+
 #define LEARN_SRC "table=0,actions=learn(table=1,idle_timeout=60,NXM_OF_ETH_SRC[],output:NXM_OF_IN_PORT[])"
 #define FROM(N) "in_port=1,dl_type=0x1234,dl_dst=02:00:00:00:00:99,dl_src=02:00:00:00:00:0" #N
 
@@ -443,6 +478,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(flows_are_learned_as_the_packaged_daemon_learns_them),
+        cmocka_unit_test(what_is_copied_is_looked_at_and_no_more),
         cmocka_unit_test(what_is_known_changes_no_tables_and_is_fresh_again),
         cmocka_unit_test(who_waited_in_vain_does_not_wait_again),
         cmocka_unit_test(the_queue_is_bounded_and_what_was_refused_comes_with_the_next_packet),
