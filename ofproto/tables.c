@@ -19,7 +19,7 @@ COUNTER_DEFINE(rule_removed);
 struct table {
     struct classifier *cls;      /* RCU; made when the first rule comes, then there for good, as 'counts'. */
     struct table_counts *counts; /* Main's, as the next two; rules hold references. */
-    size_t n_rules;              /* With the transaction's changes. */
+    size_t n_rules;              /* Without hidden ones, with the transaction's changes. */
     struct table_policy policy;
 };
 
@@ -257,6 +257,9 @@ static void note(struct tables_txn *x, enum tables_change_type type, struct rule
     x->changes[x->n++] = (struct tables_change) { .type = type, .rule = r, .replaces = replaces };
 }
 
+/* What controllers do not see takes none of their room. */
+static int is_counted(const struct rule *r) { return !(r->flags & RULE_HIDDEN); }
+
 void tables_add(struct tables_txn *x, struct rule *r)
 {
     struct classifier *cls = table_cls_for_change(x->tables, r->table_id);
@@ -264,7 +267,7 @@ void tables_add(struct tables_txn *x, struct rule *r)
     count_for_table(x->tables, r);
     touch(x, r->table_id);
     classifier_insert(cls, &r->cls, x->version);
-    x->tables->table[r->table_id].n_rules++;
+    x->tables->table[r->table_id].n_rules += is_counted(r);
     note(x, TABLES_ADDED, r, NULL);
 }
 
@@ -272,7 +275,7 @@ void tables_remove(struct tables_txn *x, struct rule *r)
 {
     touch(x, r->table_id);
     classifier_remove(&r->cls, x->version);
-    x->tables->table[r->table_id].n_rules--;
+    x->tables->table[r->table_id].n_rules -= is_counted(r);
     note(x, TABLES_REMOVED, r, NULL);
 }
 
@@ -363,7 +366,7 @@ void tables_rollback(struct tables_txn *x)
             classifier_restore(&back->cls);
         }
         if (!c->replaces) {
-            t->table[c->rule->table_id].n_rules += c->type == TABLES_REMOVED ? 1 : -1;
+            t->table[c->rule->table_id].n_rules += c->type == TABLES_REMOVED ? is_counted(c->rule) : -is_counted(c->rule);
         }
     }
     publish_touched(x);

@@ -167,6 +167,7 @@ static void check_flow(struct world *w, const struct dpif_flow *f)
     assert_int_equal(odp_mask_to_flow(f->mask, f->mask_len, &flow, &mask), ODP_FIT_PERFECT);
     attrbuf_init(&out.actions, memory, sizeof memory);
     out.rules = NULL;
+    out.lessons.memory = NULL;
     rcu_read_lock();
     xlate(w->fc.config, &flow, &out);
     struct ukey *u = ukey_find(w->fc.ukeys, &f->ufid);

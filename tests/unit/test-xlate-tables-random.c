@@ -626,6 +626,7 @@ static void translate(const struct xconfig *c, const struct flow *flow, int i)
 {
     attrbuf_init(&outs[i].actions, actions_memory[i], sizeof actions_memory[i]);
     outs[i].rules = NULL;
+    outs[i].lessons.memory = NULL;
     rcu_read_lock();
     xlate(c, flow, &outs[i]);
     rcu_read_unlock();

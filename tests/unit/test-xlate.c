@@ -21,6 +21,7 @@ static void translate(const struct xconfig *c, const struct flow *flow)
 {
     attrbuf_init(&out.actions, actions_memory, sizeof actions_memory);
     out.rules = NULL;
+    out.lessons.memory = NULL;
     rcu_read_lock();
     xlate(c, flow, &out);
     rcu_read_unlock();
