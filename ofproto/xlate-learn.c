@@ -10,9 +10,12 @@
 
 #include <arpa/inet.h>
 
+#include "lib/base/log.h"
 #include "lib/base/util.h"
 #include "ofproto/xlate-config.h"
 #include "ofproto/xlate-pipeline.h"
+
+LOG_MODULE(xlate_learn);
 
 static void look_at_sources(struct xlate_ctx *ctx, const struct ofp_act_learn *a)
 {
@@ -40,7 +43,12 @@ static NOINLINE bool teach(struct xlate_ctx *ctx, const struct ofp_act_learn *a,
     struct pipeline *p = ctx->pipeline;
     size_t before = list->len;
 
-    if (lesson_list_add_learn(list, p->bridge->tables, p->rule, a, &ctx->flow) && a->limit && list->len > before
+    if (!lesson_list_add_learn(list, p->bridge->tables, p->rule, a, &ctx->flow)) {
+        log_info_rl(6, "bridge %s: a packet would have more learned of it than %d bytes (%u fields into table %u): that is not learned",
+                    p->bridge->name, LESSONS_SIZE, a->n_specs, a->table);
+        return true;
+    }
+    if (a->limit && list->len > before
         && lesson_is_over_limit((const void *) ((const char *) list->memory + before), list->scratch)) {
         list->len = before;
         return false;

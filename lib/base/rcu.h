@@ -7,7 +7,8 @@
  *
  * Every thread that reads is made by thread_start() (lib/io/thread.h), which registers it; main registers
  * itself.  Rules: rcu_read_lock() sections do not sleep, and take only leaf locks (lib/base/lock.h).  The exception: they may wait for a
- * session of a pool (lib/dpif/session-pool.h); so whoever has one of those never waits for a grace period. */
+ * session of a pool (lib/dpif/session-pool.h), so whoever has one of those never waits for a grace period; and, for half a millisecond,
+ * for main (ofproto/lesson.h), which may be waiting for one. */
 #ifndef BASE_RCU_H
 #define BASE_RCU_H 1
 
