@@ -165,17 +165,35 @@ static void the_largest_group_loses(void **state UNUSED)
     check("1112");
 }
 
+/* Importance counts within it only. */
+static void the_largest_group_loses_even_if_it_matters_more(void **state UNUSED)
+{
+    struct table_policy *p = policy(8, true);
+
+    p->groups = xcalloc(1, sizeof *p->groups);
+    p->n_groups = 1;
+    assert_null(ofp_subfield_scan("in_port", &p->groups[0]));
+    for (unsigned int port = 1; port <= 6; port++) {
+        add_alone((struct spec) { .in_port = port, .type = 1, .idle = 10, .importance = port == 4 ? 9 : 1 });
+    }
+    add_alone((struct spec) { .in_port = 4, .type = 2, .idle = 10, .importance = 9 });
+    add_alone((struct spec) { .in_port = 7 });
+    add_alone((struct spec) { .in_port = 8 });
+    check("12345678");
+}
+
 static void a_bundle_that_fails_evicts_nobody(void **state UNUSED)
 {
     struct tables_txn x;
 
-    policy(2, true);
+    policy(3, true);
     add_alone((struct spec) { .in_port = 1, .idle = 100 });
     add_alone((struct spec) { .in_port = 2 });
     tables_begin(tables, &x);
-    assert_int_equal(add(&x, (struct spec) { .in_port = 3, .idle = 10 }), OFPERR_NONE); /* For 1, */
-    assert_int_equal(add(&x, (struct spec) { .in_port = 4 }), OFPERR_NONE);             /* for 3, */
-    assert_int_equal(add(&x, (struct spec) { .in_port = 5 }), OFPERR_OFPFMFC_TABLE_FULL);
+    assert_int_equal(add(&x, (struct spec) { .in_port = 3, .idle = 10 }), OFPERR_NONE);
+    assert_int_equal(add(&x, (struct spec) { .in_port = 4 }), OFPERR_NONE); /* For 3, */
+    assert_int_equal(add(&x, (struct spec) { .in_port = 5 }), OFPERR_NONE); /* for 1. */
+    assert_int_equal(add(&x, (struct spec) { .in_port = 6 }), OFPERR_OFPFMFC_TABLE_FULL);
     tables_rollback(&x);
     tables_end(&x);
     check("12");
@@ -189,6 +207,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(who_expires_soonest_goes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_is_of_the_least_importance_goes_first, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_largest_group_loses, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_largest_group_loses_even_if_it_matters_more, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_bundle_that_fails_evicts_nobody, set_up, tear_down),
     };
 

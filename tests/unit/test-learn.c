@@ -415,6 +415,39 @@ static void who_waited_in_vain_does_not_wait_again(void **state UNUSED)
     world_destroy(w);
 }
 
+static void main_holds_the_limit_when_many_come_at_once(void **state UNUSED)
+{
+    struct world *w = world_create();
+    struct learn_queue *q = tables_learn_queue(ofproto_tables(w->ofproto));
+
+    flow_mod(w, FLOW_ADD, "table=0,actions=learn(table=1,cookie=7,limit=2,NXM_OF_ETH_SRC[])");
+    main_is_busy = true;
+    free(packet(w, FROM(1)));
+    free(packet(w, FROM(2)));
+    free(packet(w, FROM(3)));
+    assert_int_equal(q->n, 3);
+    main_is_busy = false;
+    event_base_loop(base, EVLOOP_NONBLOCK);
+    assert_int_equal(count(w, 1), 2);
+    world_destroy(w);
+}
+
+static void a_packet_that_meets_a_rule_twice_teaches_once(void **state UNUSED)
+{
+    struct world *w = world_create();
+    struct learn_queue *q = tables_learn_queue(ofproto_tables(w->ofproto));
+
+    flow_mod(w, FLOW_ADD, "table=0,actions=resubmit(,5),resubmit(,5),mod_dl_src:02:00:00:00:00:55,resubmit(,5)");
+    flow_mod(w, FLOW_ADD, "table=5,actions=learn(table=1,NXM_OF_ETH_SRC[])");
+    main_is_busy = true;
+    free(packet(w, FROM(1)));
+    assert_int_equal(q->n, 2);
+    main_is_busy = false;
+    event_base_loop(base, EVLOOP_NONBLOCK);
+    assert_int_equal(count(w, 1), 2);
+    world_destroy(w);
+}
+
 static void the_queue_is_bounded_and_what_was_refused_comes_with_the_next_packet(void **state UNUSED)
 {
     struct world *w = world_create();
@@ -481,6 +514,8 @@ int main(void)
         cmocka_unit_test(what_is_copied_is_looked_at_and_no_more),
         cmocka_unit_test(what_is_known_changes_no_tables_and_is_fresh_again),
         cmocka_unit_test(who_waited_in_vain_does_not_wait_again),
+        cmocka_unit_test(main_holds_the_limit_when_many_come_at_once),
+        cmocka_unit_test(a_packet_that_meets_a_rule_twice_teaches_once),
         cmocka_unit_test(the_queue_is_bounded_and_what_was_refused_comes_with_the_next_packet),
         cmocka_unit_test(what_waits_when_its_rule_or_its_bridge_goes_is_let_go),
         cmocka_unit_test(a_long_chain_of_delete_learned_needs_no_stack),
