@@ -83,9 +83,8 @@ static bool is_done(const struct learn_queue *q, uint32_t ticket, int32_t *ret_d
     return (int32_t) ((uint32_t) *ret_done - ticket) >= 0;
 }
 
-bool learn_queue_wait(struct learn_queue *q, uint32_t ticket)
+bool learn_queue_wait(struct learn_queue *q, uint32_t ticket, uint64_t deadline)
 {
-    uint64_t deadline = clock_nsec() + LESSON_WAIT_US * 1000;
     int32_t done;
 
     if (!is_done(q, __atomic_load_n(&q->gave_up, __ATOMIC_RELAXED), &done)) {

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/counter.h"
 #include "lib/base/util.h"
 #include "lib/ofp/ofp-action.h"
@@ -92,8 +93,12 @@ bool lesson_list_add_fin(struct lesson_list *list, struct tables *t, struct rule
 
 static const struct ofp_act_learn *learn_of(const struct lesson *l) { return ofp_act_cast(l->act); }
 
+/* Not to all that a controller may name: a packet must not get NORMAL or the controller by what it says. */
 static void put_output(struct buf *acts, uint64_t port)
 {
+    if (port >= OFPP_MAX && port != OFPP_IN_PORT_N && port != OFPP_FLOOD_N && port != OFPP_ALL_N && port != OFPP_LOCAL_N) {
+        return;
+    }
     struct ofp_act_output *o = ofp_act_put(acts, OFP_ACT_OUTPUT, sizeof *o);
 
     o->port = (ofp_port_t) { port };
@@ -243,11 +248,15 @@ bool learner_flush(struct learner *l, bool wait)
 {
     bool done = true;
 
+    if (likely(!l->n_queues)) {
+        return true;
+    }
     for (unsigned int i = 0; i < l->n_queues; i++) {
         learn_queue_wake(l->queues[i]);
     }
+    uint64_t deadline = wait ? clock_nsec() + LESSON_WAIT_US * 1000 : 0; /* For all of them. */
     for (unsigned int i = 0; wait && i < l->n_queues; i++) {
-        done &= learn_queue_wait(l->queues[i], l->tickets[i]);
+        done = learn_queue_wait(l->queues[i], l->tickets[i], deadline) && done;
     }
     l->n_queues = 0;
     return done;

@@ -22,16 +22,16 @@
 static struct event_base *base;
 static bool main_is_busy;
 
-bool __wrap_learn_queue_wait(struct learn_queue *q, uint32_t ticket);
-bool __real_learn_queue_wait(struct learn_queue *q, uint32_t ticket);
-bool __wrap_learn_queue_wait(struct learn_queue *q, uint32_t ticket)
+bool __wrap_learn_queue_wait(struct learn_queue *q, uint32_t ticket, uint64_t deadline);
+bool __real_learn_queue_wait(struct learn_queue *q, uint32_t ticket, uint64_t deadline);
+bool __wrap_learn_queue_wait(struct learn_queue *q, uint32_t ticket, uint64_t deadline)
 {
     if (!main_is_busy) {
         rcu_read_unlock();
         event_base_loop(base, EVLOOP_NONBLOCK);
         rcu_read_lock();
     }
-    return __real_learn_queue_wait(q, ticket);
+    return __real_learn_queue_wait(q, ticket, deadline);
 }
 
 /* ---- A bridge with ports 1 to 4, and one handler. ---- */
@@ -306,7 +306,7 @@ static void flows_are_learned_as_the_packaged_daemon_learns_them(void **state UN
     world_destroy(w);
     fclose(in);
     assert_int_equal(n_bad, 0);
-    assert_int_equal(n_cases, 14);
+    assert_int_equal(n_cases, 15);
 }
 
 /* ---- What no dump shows. ---- */
