@@ -83,25 +83,24 @@ static bool is_done(const struct learn_queue *q, uint32_t ticket, int32_t *ret_d
     return (int32_t) ((uint32_t) *ret_done - ticket) >= 0;
 }
 
-bool learn_queue_wait(struct learn_queue *q, uint32_t ticket, uint64_t deadline)
+void learn_queue_wait(struct learn_queue *q, uint32_t ticket, uint64_t deadline)
 {
     int32_t done;
 
     if (!is_done(q, __atomic_load_n(&q->gave_up, __ATOMIC_RELAXED), &done)) {
         COUNTER_INC(learn_late);
-        return false; /* Main is busy with something long. */
+        return; /* Main is busy with something long. */
     }
     while (!is_done(q, ticket, &done)) {
         uint64_t now = clock_nsec();
         if (now >= deadline) {
             __atomic_store_n(&q->gave_up, ticket, __ATOMIC_RELAXED);
             COUNTER_INC(learn_late);
-            return false;
+            return;
         }
         const struct timespec left = { .tv_nsec = deadline - now };
         futex(&q->done, FUTEX_WAIT_PRIVATE, done, &left);
     }
-    return true;
 }
 
 uint32_t learn_queue_begin(struct learn_queue *q) { return __atomic_load_n(&q->posted, __ATOMIC_ACQUIRE); }

@@ -39,8 +39,8 @@ void learn_queue_close(struct learn_queue *q);
 /* Any thread: copies L.  False: refused.  Its ticket is to be waited for.  Main still sleeps. */
 bool learn_queue_post(struct learn_queue *q, const struct lesson *l, uint32_t *ret_ticket);
 void learn_queue_wake(struct learn_queue *q);
-/* Waits, until DEADLINE (ns, CLOCK_MONOTONIC) at most, until main has done all up to TICKET.  False if it has not. */
-bool learn_queue_wait(struct learn_queue *q, uint32_t ticket, uint64_t deadline);
+/* Waits, until DEADLINE (ns, CLOCK_MONOTONIC) at most, until main has done all up to TICKET.  That it has not is counted. */
+void learn_queue_wait(struct learn_queue *q, uint32_t ticket, uint64_t deadline);
 
 /* Main: takes the next, or NULL.  Between learn_queue_begin() and learn_queue_done() are those that the waiting are told of. */
 uint32_t learn_queue_begin(struct learn_queue *q);

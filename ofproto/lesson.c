@@ -223,10 +223,8 @@ static bool fin_is_known(const struct lesson *lesson)
     return (!a->idle || (idle && idle <= a->idle)) && (!a->hard || (hard && hard <= a->hard));
 }
 
-unsigned int learner_teach(struct learner *l, const struct lesson_list *list, uint64_t now, uint16_t tcp_flags)
+void learner_teach(struct learner *l, const struct lesson_list *list, uint64_t now, uint16_t tcp_flags)
 {
-    unsigned int n = 0;
-
     LESSON_FOR_EACH (lesson, list) {
         bool known = lesson->act->type == OFP_ACT_LEARN ? is_known(l, lesson, now)
                                                         : !(tcp_flags & TCP_FIN_RST) || fin_is_known(lesson);
@@ -235,29 +233,24 @@ unsigned int learner_teach(struct learner *l, const struct lesson_list *list, ui
             COUNTER_INC(learn_known);
             continue;
         }
-        n++;
         struct learn_queue *q = tables_learn_queue(lesson->tables);
         if (learn_queue_post(q, lesson, &ticket)) {
             touch_queue(l, q, ticket);
         }
     }
-    return n;
 }
 
-bool learner_flush(struct learner *l, bool wait)
+void learner_flush(struct learner *l, bool wait)
 {
-    bool done = true;
-
     if (likely(!l->n_queues)) {
-        return true;
+        return;
     }
     for (unsigned int i = 0; i < l->n_queues; i++) {
         learn_queue_wake(l->queues[i]);
     }
     uint64_t deadline = wait ? clock_nsec() + LESSON_WAIT_US * 1000 : 0; /* For all of them. */
     for (unsigned int i = 0; wait && i < l->n_queues; i++) {
-        done = learn_queue_wait(l->queues[i], l->tickets[i], deadline) && done;
+        learn_queue_wait(l->queues[i], l->tickets[i], deadline);
     }
     l->n_queues = 0;
-    return done;
 }

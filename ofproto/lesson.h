@@ -87,10 +87,10 @@ struct learner {
 };
 void learner_init(struct learner *l);
 void learner_uninit(struct learner *l);
-/* Carries out LIST, of a flow whose packets came at NOW (ms) with the flags TCP_FLAGS: at once where nothing is new, else by main.  Returns how many
- * lessons were new.  Under RCU; takes no lock and makes no system call. */
-unsigned int learner_teach(struct learner *l, const struct lesson_list *list, uint64_t now, uint16_t tcp_flags);
-/* Wakes main for what it was handed; WAIT: and waits for it, as said above.  Returns true if main has done it all. */
-bool learner_flush(struct learner *l, bool wait);
+/* Carries out LIST, of a flow whose packets came at NOW (ms) with the flags TCP_FLAGS: at once where nothing is new, else by main.  Under
+ * RCU; takes no lock and makes no system call. */
+void learner_teach(struct learner *l, const struct lesson_list *list, uint64_t now, uint16_t tcp_flags);
+/* Wakes main for what it was handed; WAIT: and waits for it, as said above. */
+void learner_flush(struct learner *l, bool wait);
 
 #endif

@@ -22,16 +22,16 @@
 static struct event_base *base;
 static bool main_is_busy;
 
-bool __wrap_learn_queue_wait(struct learn_queue *q, uint32_t ticket, uint64_t deadline);
-bool __real_learn_queue_wait(struct learn_queue *q, uint32_t ticket, uint64_t deadline);
-bool __wrap_learn_queue_wait(struct learn_queue *q, uint32_t ticket, uint64_t deadline)
+void __wrap_learn_queue_wait(struct learn_queue *q, uint32_t ticket, uint64_t deadline);
+void __real_learn_queue_wait(struct learn_queue *q, uint32_t ticket, uint64_t deadline);
+void __wrap_learn_queue_wait(struct learn_queue *q, uint32_t ticket, uint64_t deadline)
 {
     if (!main_is_busy) {
         rcu_read_unlock();
         event_base_loop(base, EVLOOP_NONBLOCK);
         rcu_read_lock();
     }
-    return __real_learn_queue_wait(q, ticket, deadline);
+    __real_learn_queue_wait(q, ticket, deadline);
 }
 
 /* ---- A bridge with ports 1 to 4, and one handler. ---- */
@@ -252,7 +252,8 @@ static void complain(const char *name, const char *step, const char *is, const c
 
 static void flows_are_learned_as_the_packaged_daemon_learns_them(void **state UNUSED)
 {
-    FILE *in = fopen(SRCDIR "/tests/ofp/learn.data", "r");
+    const char *path = getenv("LEARN_DATA"); /* Of cases that somebody tries. */
+    FILE *in = fopen(path ? path : SRCDIR "/tests/ofp/learn.data", "r");
     char line[4096], name[4096] = "", step[4096] = "", expected[65536] = "";
     struct world *w = NULL;
     unsigned int n_cases = 0, n_bad = 0;
@@ -306,7 +307,7 @@ static void flows_are_learned_as_the_packaged_daemon_learns_them(void **state UN
     world_destroy(w);
     fclose(in);
     assert_int_equal(n_bad, 0);
-    assert_int_equal(n_cases, 15);
+    assert_true(n_cases == 15 || path);
 }
 
 /* ---- What no dump shows. ---- */
