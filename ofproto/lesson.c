@@ -223,12 +223,16 @@ static bool fin_is_known(const struct lesson *lesson)
     return (!a->idle || (idle && idle <= a->idle)) && (!a->hard || (hard && hard <= a->hard));
 }
 
+/* Of lessons about one flow the last counts: what follows a new one may be known now, and not be when that has been learned. */
 void learner_teach(struct learner *l, const struct lesson_list *list, uint64_t now, uint16_t tcp_flags)
 {
+    bool all_known = true;
+
     LESSON_FOR_EACH (lesson, list) {
-        bool known = lesson->act->type == OFP_ACT_LEARN ? is_known(l, lesson, now)
-                                                        : !(tcp_flags & TCP_FIN_RST) || fin_is_known(lesson);
+        bool is_learn = lesson->act->type == OFP_ACT_LEARN;
+        bool known = is_learn ? is_known(l, lesson, now) && all_known : !(tcp_flags & TCP_FIN_RST) || fin_is_known(lesson);
         uint32_t ticket;
+        all_known &= known || !is_learn;
         if (known) {
             COUNTER_INC(learn_known);
             continue;
