@@ -457,6 +457,22 @@ static void do_number(struct xlate_ctx *ctx, enum ofp_act_type type, const struc
     }
 }
 
+/* What changes tables, and actions that are a number. */
+static void do_other(struct xlate_ctx *ctx, const struct ofp_act *a)
+{
+    switch ((unsigned int) a->type) {
+    case OFP_ACT_LEARN:
+        pipeline_learn(ctx, ofp_act_cast(a));
+        break;
+    case OFP_ACT_FIN_TIMEOUT:
+        pipeline_fin_timeout(ctx, ofp_act_cast(a));
+        break;
+    default:
+        do_number(ctx, a->type, ofp_act_cast(a));
+        break;
+    }
+}
+
 static void do_action(struct xlate_ctx *ctx, const struct ofp_act *a)
 {
     switch ((unsigned int) a->type) {
@@ -507,17 +523,11 @@ static void do_action(struct xlate_ctx *ctx, const struct ofp_act *a)
     case OFP_ACT_WRITE_METADATA:
         do_metadata(ctx, ofp_act_cast(a));
         break;
-    case OFP_ACT_LEARN:
-        pipeline_learn(ctx, ofp_act_cast(a));
-        break;
-    case OFP_ACT_FIN_TIMEOUT:
-        pipeline_fin_timeout(ctx, ofp_act_cast(a));
-        break;
     case OFP_ACT_NOTE:
     case OFP_ACT_CONJUNCTION:
         break;
     default:
-        do_number(ctx, a->type, ofp_act_cast(a));
+        do_other(ctx, a);
         break;
     }
 }
