@@ -153,6 +153,7 @@ int engine_packet_out(struct engine *e, const struct engine_packet_out *po)
         make_flow(s, po, br);
         attrbuf_init(&s->out.actions, s->actions, sizeof s->actions);
         s->out.rules = s->rules;
+        s->out.lessons.memory = NULL; /* It teaches nothing. */
         xlate_packet_out(br, &packet, &s->out);
         account(s, po->len);
         error = attrbuf_len(&s->out.actions) ? execute(s, po) : 0;

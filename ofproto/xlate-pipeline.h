@@ -28,7 +28,7 @@ struct pipeline {
     uint64_t version;
     struct rule *rule;       /* Whose actions are being done; NULL: of none, but of a packet-out. */
     uint8_t table_id;        /* Of the rule whose actions are being done. */
-    const struct rule *first; /* The rule that the packet met when it came in: for the action set. */
+    struct rule *first;      /* The rule that the packet met when it came in: for the action set. */
     unsigned int reason;     /* Why what goes to controllers goes there: enum ofp_packet_in_reason. */
     int next_table;          /* To be met after this rule's actions (goto_table), or -1. */
     bool ended;              /* By exit, or by an error: nothing more is done. */
