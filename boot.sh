@@ -18,7 +18,8 @@ build_packages=(autoconf automake libtool pkg-config make gcc libc6-dev liburcu-
 run_packages=(openvswitch-switch openvswitch-common iproute2 iputils-ping iputils-arping kmod procps util-linux)
 uml_packages=(user-mode-linux busybox-static)
 qemu_packages=(qemu-system-x86 busybox-static cpio xz-utils)
-check_packages=(clang libclang-rt-14-dev llvm libcmocka-dev python3 tcpdump valgrind cppcheck spin ethtool jq)
+check_packages=(clang libclang-rt-14-dev llvm libcmocka-dev python3 tcpdump valgrind cppcheck spin ethtool jq
+    openssl openvswitch-testcontroller python3-os-ken)
 
 usage() {
     sed -n '2,/^$/s/^# \{0,1\}//p' "$0"

@@ -164,6 +164,7 @@ SYSTEM_AT = \
 	tests/system/macros.at \
 	tests/system/flowtools.at \
 	tests/system/openflow.at \
+	tests/system/controller.at \
 	tests/system/conntrack.at \
 	tests/system/trace.at \
 	tests/system/packet-in.at \
@@ -189,7 +190,7 @@ EXTRA_DIST += tests/ofp/make-match-data tests/ofp/match.in tests/ofp/match.data 
 tests_unit_test_ofp_action_CPPFLAGS = $(AM_CPPFLAGS) -DSRCDIR='"$(srcdir)"'
 EXTRA_DIST += tests/ofp/make-action-data tests/ofp/action.in tests/ofp/action.data tests/ofp/make-bad-action-data \
 	tests/ofp/bad-action.data
-EXTRA_DIST += $(SYSTEM_AT) tests/system/harness.sh tests/system/run tests/system/valgrind.supp
+EXTRA_DIST += $(SYSTEM_AT) tests/system/harness.sh tests/system/run tests/system/learning_switch.py tests/system/valgrind.supp
 CLEANFILES += tests/system/testsuite tests/system/package.m4
 AUTOM4TE = autom4te
 
