@@ -122,7 +122,7 @@ static char *packet(struct world *w, const char *text)
 
     upcall_batch_begin(b, clock_nsec());
     b->n_flows = 1;
-    b->flows[0] = (struct upcall_flow) { .flow = &flow, .n_upcalls = 1 };
+    b->flows[0] = (struct upcall_flow) { .flow = &flow, .n_missed = 1 };
     upcall_translate(b);
     upcall_learn(b);
     struct text t;
