@@ -284,7 +284,7 @@ static void ttl_expired(struct xlate_ctx *ctx, const struct ofp_act_dec_ttl *a)
             xlate_controller(ctx, OFPR_INVALID_TTL, 0, a->listed ? a->ids[i] : 0, UINT16_MAX, (struct bytes) { NULL, 0 });
         }
     }
-    pipeline_fail(ctx, XLATE_TTL);
+    ctx->pipeline->list_ended = ctx->pipeline->expired = true;
 }
 
 static NOINLINE void do_dec_ttl(struct xlate_ctx *ctx, const struct ofp_act_dec_ttl *a)
