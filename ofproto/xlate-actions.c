@@ -313,14 +313,14 @@ static void push_tag(struct xlate_ctx *ctx, uint16_t tpid)
     memmove(&ctx->vlan[1], &ctx->vlan[0], ctx->n_vlans * sizeof ctx->vlan[0]);
     ctx->vlan[0] = (struct flow_vlan) { htons(tpid), htons(VLAN_CFI) };
     ctx->n_vlans++;
-    pipeline_tags_changed(ctx);
+    pipeline_tags_moved(ctx);
 }
 
 static void pop_tag(struct xlate_ctx *ctx)
 {
     if (ctx->n_vlans) {
         memmove(&ctx->vlan[0], &ctx->vlan[1], --ctx->n_vlans * sizeof ctx->vlan[0]);
-        pipeline_tags_changed(ctx);
+        pipeline_tags_moved(ctx);
     }
 }
 

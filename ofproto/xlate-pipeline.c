@@ -63,11 +63,22 @@ void pipeline_tags_changed(struct xlate_ctx *ctx)
 {
     struct flow_vlan now[FLOW_MAX_VLANS] = { 0 };
 
+    /* NORMAL may have made a tag anew behind a patch port: whether it equals the packet's own depends on the priority. */
+    if (ctx->depth > 1 && ctx->n_vlans && ctx->in->vlan[0].tpid) {
+        ctx->mask->vlan[0].tci |= htons(VLAN_PCP_MASK);
+    }
     memcpy(now, ctx->vlan, MIN(ctx->n_vlans, FLOW_MAX_VLANS) * sizeof now[0]);
     if (memcmp(now, ctx->flow.vlan, sizeof now)) {
         own_tags(ctx);
         memcpy(ctx->flow.vlan, now, sizeof now);
     }
+}
+
+void pipeline_tags_moved(struct xlate_ctx *ctx)
+{
+    /* Also if they are now what they were: that depends on what the packet has. */
+    own_tags(ctx);
+    pipeline_tags_changed(ctx);
 }
 
 /* Only the outermost can be written as a field. */

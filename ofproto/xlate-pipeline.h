@@ -74,6 +74,8 @@ void pipeline_untrack(struct xlate_ctx *ctx);
 void pipeline_write_subfield(struct xlate_ctx *ctx, const struct ofp_subfield *src, const struct flow *from, const struct ofp_subfield *dst);
 /* The tags have been changed in 'vlan', or in 'flow': brings the other in line. */
 void pipeline_tags_changed(struct xlate_ctx *ctx);
+/* The same, after an action has put tags on or taken them off. */
+void pipeline_tags_moved(struct xlate_ctx *ctx);
 void pipeline_tags_written(struct xlate_ctx *ctx);
 
 /* For a CTX that is traced: notes what the action set IS, or was. */
