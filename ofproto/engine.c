@@ -404,7 +404,9 @@ void engine_set_config(struct engine *e, struct xconfig *c)
     const struct dpif_features *features = dpif_features(e->dpif);
 
     c->version = old ? old->version + 1 : 1;
-    c->can = (struct xconfig_can) { .ct_clear = features->ct_clear, .ct_eventmask = features->ct_eventmask, .clone = features->clone };
+    c->can = (struct xconfig_can) {
+        .ct_zone = features->ct_zone, .ct_clear = features->ct_clear, .ct_eventmask = features->ct_eventmask, .clone = features->clone
+    };
     engine_note_pids(e, c);
     rcu_assign_pointer(e->fc.config, c);
     xconfig_destroy_rcu(old);

@@ -148,7 +148,9 @@ static void put_ct(struct xlate_ctx *ctx, const struct ofp_act_ct *a)
             attrbuf_put_u32(b, OVS_CT_ATTR_EVENTMASK, EVENT_MASK);
         }
     }
-    attrbuf_put_u16(b, OVS_CT_ATTR_ZONE, zone);
+    if (likely(ctx->config->can.ct_zone)) { /* Else there is zone 0 only, and the kernel takes no attribute for it. */
+        attrbuf_put_u16(b, OVS_CT_ATTR_ZONE, zone);
+    }
     put_exec(ctx, a);
     put_helper(b, a->alg);
     OFP_ACT_FOR_EACH (n, nested, len) {
