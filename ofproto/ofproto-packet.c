@@ -30,7 +30,7 @@ int packet_in_reason(const struct ofconn *c, const struct pin *p)
     if (p->cookie.flags & ODP_COOKIE_MISS && c->version >= OFP13_VERSION) {
         return -1;
     }
-    if (reason == OFPR_ACTION && p->cookie.flags & ODP_COOKIE_TABLE_MISS && c->version >= OFP13_VERSION) {
+    if ((reason == OFPR_ACTION || reason == OFPR_PACKET_OUT) && p->cookie.flags & ODP_COOKIE_TABLE_MISS && c->version >= OFP13_VERSION) {
         return OFPR_NO_MATCH;
     }
     return reason >= OFPR_N_REASONS || (reason > OFPR_INVALID_TTL && c->version < OFP14_VERSION) ? OFPR_ACTION : reason;

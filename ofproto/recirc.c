@@ -243,4 +243,20 @@ bool recirc_is_settling(void)
     return __atomic_load_n(&tick, __ATOMIC_RELAXED) - __atomic_load_n(&settling_since, __ATOMIC_RELAXED) <= RECIRC_LINGER;
 }
 
+void recirc_forget_all(void)
+{
+    struct cds_lfht_iter iter;
+    struct recirc *r;
+
+    rcu_read_lock();
+    cds_lfht_for_each_entry(by_id, &iter, r, by_id) {
+        cds_lfht_del(by_content, &r->by_content);
+        cds_lfht_del(by_id, &r->by_id);
+        call_rcu(&r->rcu, free_rcu);
+    }
+    rcu_read_unlock();
+    n_states = 0;
+    rcu_barrier();
+}
+
 size_t recirc_count(void) { return __atomic_load_n(&n_states, __ATOMIC_RELAXED); }

@@ -82,6 +82,8 @@ void recirc_tick(void);
  * send packets there.  So it is for RECIRC_LINGER ticks.  Main. */
 void recirc_settle(void);
 bool recirc_is_settling(void); /* Any thread. */
+/* Forgets all ids, whoever uses them.  No other thread does any more; not under RCU. */
+void recirc_forget_all(void);
 size_t recirc_count(void); /* States that there are. */
 
 #endif

@@ -20,6 +20,7 @@
 #include "lib/io/thread.h"
 #include "lib/rpc/unixctl.h"
 #include "ofproto/engine.h"
+#include "ofproto/recirc.h"
 #include "vswitchd/control.h"
 #include "vswitchd/options.h"
 #include "vswitchd/shutdown.h"
@@ -122,6 +123,7 @@ int main(int argc, char *argv[])
     vswitch_uninit(&vswitch, shutdown_cleanup());
     shutdown_answer();
     unixctl_server_stop(control);
+    recirc_forget_all(); /* Nobody has flows any more. */
     shutdown_uninit();
     loop_uninit();
     options_uninit(&options);

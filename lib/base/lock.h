@@ -21,8 +21,8 @@
     RANK(ROUND)    /* State of a revalidation round. */                 \
     RANK(IO)       /* Queues between threads. */                        \
     RANK(MAC)      /* leaf: MAC learning table, writers. */             \
+    RANK(UKEY)     /* One datapath flow's state. */                     \
     RANK(RECIRC)   /* leaf: recirculation ids. */                       \
-    RANK(UKEY)     /* leaf: one datapath flow's state. */               \
     RANK(SIM)      /* leaf: the simulated datapath. */                  \
     RANK(LOG)      /* leaf: log destinations, counters' registry. */
 /* clang-format on */

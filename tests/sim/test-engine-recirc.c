@@ -357,6 +357,7 @@ int main(void)
 
     thread_main_init();
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    recirc_forget_all();
     rcu_barrier();
     thread_main_uninit();
     return failed;

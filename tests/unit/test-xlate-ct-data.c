@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "ofproto/recirc.h"
 #include "tests/unit/xlate-tables-kit.h"
 
 #define MAX_FORKS 32
@@ -344,6 +345,7 @@ int main(void)
     srand(seed);
     rcu_register_thread();
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    recirc_forget_all();
     rcu_barrier();
     rcu_unregister_thread();
     return failed;

@@ -401,6 +401,7 @@ int main(void)
 
     rcu_register_thread();
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    recirc_forget_all();
     rcu_barrier();
     rcu_unregister_thread();
     return failed;
