@@ -368,7 +368,7 @@ static void without_ct_clear_and_eventmask_it_does_without(void **state UNUSED)
     translate(c, &flow);
     char *actions = kit_actions_text(&out.actions);
     assert_string_equal(actions, "ct(commit),2");
-    assert_int_equal(len - attrbuf_len(&out.actions), 4 + 8); /* CT_CLEAR, EVENTMASK. */
+    assert_int_equal(len - attrbuf_len(&out.actions), 4 + 8 + 8); /* CT_CLEAR, EVENTMASK, ZONE. */
     free(actions);
     xconfig_destroy(c);
 }
