@@ -243,7 +243,7 @@ check() {
     [[ -x build/asan/vswitchd/ovs-vswitchd ]] && phase "unit tests, clang and sanitizers" 900 make -C build/asan -j"$jobs" check
     if [[ -x build/check/vswitchd/ovs-vswitchd ]]; then
         phase "kernel tests in UML" 400 bash -c 'guest_program uml 1 build/check/tests/system/test-*'
-        phase "scenarios in UML" 3000 make -C build/check check-system
+        phase "scenarios in UML" 3600 make -C build/check check-system
         phase "QEMU kernel image" 300 utilities/guest --kernel qemu --fetch
         phase "dispatch scenarios in QEMU, 4 CPUs" 1800 make -C build/check check-system-qemu
     fi
