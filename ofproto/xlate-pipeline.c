@@ -144,16 +144,37 @@ static void note_rule(struct xlate_ctx *ctx, struct rule *r)
     }
 }
 
+/* To tables a fragment has the ports 0, even the first one, which has ports (ovs-ofctl(8), set-frags normal).  So who looks at ports has looked at
+ * whether it is one; and if it is, at nothing else. */
+static void look_at_ports(struct xlate_ctx *ctx, bool fragment, struct flow *look)
+{
+    if (ctx->flow.eth_type == htons(ETH_TYPE_IPV4) || ctx->flow.eth_type == htons(ETH_TYPE_IPV6)) {
+        look->ip_frag |= FLOW_FRAG_ANY;
+    }
+    if (fragment) {
+        look->tp_src = look->tp_dst = 0;
+    }
+}
+
 /* Not inlined, as others that have a struct flow of their own: tables may be thousands deep, and each should take little of the stack. */
 static NOINLINE struct rule *look_up(struct xlate_ctx *ctx, uint8_t id, ofp_port_t in_port)
 {
-    be16 saved = ctx->flow.ofp_in_port;
+    be16 saved_port = ctx->flow.ofp_in_port, saved_src = ctx->flow.tp_src, saved_dst = ctx->flow.tp_dst;
+    bool fragment = ctx->flow.ip_frag & FLOW_FRAG_ANY;
     struct flow look;
 
     memset(&look, 0, sizeof look);
     ctx->flow.ofp_in_port = htons(in_port.n);
+    if (unlikely(fragment)) {
+        ctx->flow.tp_src = ctx->flow.tp_dst = 0;
+    }
     struct rule *rule = tables_lookup(ctx->pipeline->bridge->tables, id, ctx->pipeline->version, &ctx->flow, &look);
-    ctx->flow.ofp_in_port = saved;
+    ctx->flow.ofp_in_port = saved_port;
+    ctx->flow.tp_src = saved_src;
+    ctx->flow.tp_dst = saved_dst;
+    if (look.tp_src | look.tp_dst) {
+        look_at_ports(ctx, fragment, &look);
+    }
     pipeline_look(ctx, &look);
     return rule;
 }

@@ -306,6 +306,9 @@ static void run_table(struct run *r, uint8_t id, ofp_port_t in)
         struct flow f = r->p.f;
         struct best best = { &f, NULL };
         f.ofp_in_port = htons(in.n);
+        if (f.ip_frag) { /* Even the first has no ports. */
+            f.tp_src = f.tp_dst = 0;
+        }
         tables_for_each(r->br->tables, next, NULL, tables_version(r->br->tables), consider, &best);
         r->table = next;
         r->go_to = -1;

@@ -79,7 +79,8 @@ static void check(const char *const flows[MAX_FLOWS], const struct step *steps, 
 static void who_looks_at_ports_looks_at_fragments(void **state UNUSED)
 {
     CHECK(FLOWS("priority=2,tcp,tp_dst=22 actions=drop", "priority=1,ip actions=output:2"),
-          { "tcp,in_port=1,nw_frag=later", "2", "tcp,nw_frag=later,tp_dst=0x0/0xfff0" }, { TCP, "2", NULL });
+          { "tcp,in_port=1,nw_frag=later", "2", "tcp,nw_frag=yes" }, { "tcp,in_port=1,nw_frag=first,tp_dst=22", "2", "tcp,nw_frag=yes" },
+          { TCP, "2", NULL });
 }
 
 static void outputs_and_drops(void **state UNUSED)
