@@ -37,7 +37,7 @@ static NOINLINE void output_normal(struct xlate_ctx *ctx)
     const struct xport *in = xbridge_port_by_ofp(ctx->pipeline->bridge, in_port_now(ctx));
     struct pipeline_mark mark;
 
-    in = in ? in : ctx->outside;
+    in = in || !ctx->outside || ctx->outside->bundle->bridge != ctx->pipeline->bridge ? in : ctx->outside;
     if (in) {
         pipeline_mark(ctx, &mark);
         xlate_normal(ctx, in);
@@ -347,6 +347,9 @@ static void do_resubmit(struct xlate_ctx *ctx, const struct ofp_act_resubmit *a)
     uint8_t from = ctx->pipeline->table_id, id = a->table == OFP_TABLE_ALL ? from : a->table;
     bool deeper = id <= from; /* Those that only lead on end by themselves. */
 
+    if (a->ct) {
+        XLATE_LOOK(ctx, ct_orig_proto);
+    }
     if (a->ct && !ctx->flow.ct_orig_proto) {
         return; /* A packet of no connection: the rule's match should have said so.  As the packaged daemon does. */
     }

@@ -71,7 +71,7 @@ void xlate_packet_out(const struct xbridge *br, const struct xlate_packet_out *p
                           .fault = XLATE_FORWARD };
     struct xlate_ctx ctx;
 
-    xlate_begin(&ctx, br->config, po->flow, in && !in->is_patch ? in : any_port(br->config), out);
+    xlate_begin(&ctx, br->config, po->flow, in && __atomic_load_n(&in->upcall_pid, __ATOMIC_RELAXED) ? in : any_port(br->config), out);
     ctx.outside = in ? NULL : &outside;
     pipeline_begin(&ctx);
     ctx.flow.ofp_in_port = htons(po->in_port.n);

@@ -200,6 +200,7 @@ void pipeline_ct_clear(struct xlate_ctx *ctx)
 {
     if (ctx->conntracked && ctx->config->can.ct_clear) {
         attrbuf_put_flag(&ctx->out->actions, OVS_ACTION_ATTR_CT_CLEAR);
+        ctx->n_cts++; /* It cannot be taken back. */
     }
     pipeline_untrack(ctx);
 }

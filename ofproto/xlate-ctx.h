@@ -44,6 +44,7 @@ struct xlate_ctx {
     struct xlate_out *out;
     struct xlate_trace *trace; /* NULL: nobody wants to know the steps. */
     bool conntracked;           /* What conntrack said of the packet is to be seen. */
+    bool no_ids;                /* There was no recirculation id for it, in whichever bridge: no flow is to be made of that. */
     unsigned int n_cts;         /* Times that the packet was sent through conntrack. */
     unsigned int n_fences;      /* CLONE around what was. */
     bool unable; /* The packet was to be rewritten as nobody can. */

@@ -74,6 +74,7 @@ NOINLINE void xlate_fork(struct xlate_ctx *ctx, uint8_t table, bool conntracked)
     }
     struct recirc *r = recirc_freeze(&f.frozen);
     if (!r) {
+        ctx->no_ids = true;
         pipeline_fail(ctx, XLATE_TOO_MANY_IDS);
         return;
     }

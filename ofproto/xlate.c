@@ -5,6 +5,7 @@
 #include "ofproto/xlate.h"
 
 #include <arpa/inet.h>
+#include <linux/openvswitch.h>
 
 #include "lib/base/counter.h"
 #include "lib/base/log.h"
@@ -69,6 +70,32 @@ static void mask_fragments(struct flow *mask, const struct flow *flow)
     }
 }
 
+/* Who looks at the original tuple of a packet's connection has looked at whether it has one.  The kernel tells, and takes, the tuple by its
+ * protocol; a packet has none if it is of no connection (ct_state), or not IP, or neighbour discovery, for which the kernel has no room. */
+static void mask_connection(struct flow *mask, const struct flow *flow)
+{
+    const uint8_t *bits = (const uint8_t *) mask;
+    uint8_t any = mask->ct_orig_proto;
+
+    for (size_t i = offsetof(struct flow, ct_orig_src); i < offsetof(struct flow, ct_orig_tp_dst) + sizeof mask->ct_orig_tp_dst; i++) {
+        any |= bits[i];
+    }
+    if (likely(!any)) {
+        return;
+    }
+    FLOW_MASK_FIELD(mask, ct_orig_proto);
+    FLOW_MASK_FIELD(mask, eth_type);
+    if (!flow->ct_orig_proto) {
+        mask->ct_state |= OVS_CS_F_TRACKED | OVS_CS_F_INVALID;
+        if (flow->eth_type == htons(ETH_TYPE_IPV6)) {
+            FLOW_MASK_FIELD(mask, ip_proto);
+        }
+        if (flow->eth_type == htons(ETH_TYPE_IPV6) && flow->ip_proto == IPPROTO_ICMPV6) {
+            FLOW_MASK_FIELD(mask, tp_src);
+        }
+    }
+}
+
 void xlate_begin(struct xlate_ctx *ctx, const struct xconfig *config, const struct flow *flow, const struct xport *port, struct xlate_out *out)
 {
     COUNTER_INC(xlate_actions);
@@ -99,22 +126,32 @@ void xlate_begin(struct xlate_ctx *ctx, const struct xconfig *config, const stru
     ctx->n_wire = ctx->n_vlans;
 }
 
+/* Half of what the packet should meet would be worse than nothing. */
+static void drop_all(struct xlate_out *out, enum xlate_verdict verdict)
+{
+    attrbuf_clear(&out->actions);
+    out->n_recircs = 0;
+    out->slow = 0;
+    out->verdict = verdict;
+}
+
 void xlate_end(struct xlate_ctx *ctx, const char *port_name)
 {
     struct xlate_out *out = ctx->out;
 
     xlate_fence_last(ctx);
     flow_clear_pipeline(&out->mask);
+    mask_connection(&out->mask, ctx->in);
     mask_fragments(&out->mask, ctx->in);
+    if (unlikely(ctx->no_ids)) {
+        drop_all(out, XLATE_TOO_MANY_IDS);
+    }
     if (unlikely(out->actions.overflow)) {
         /* Half of a flood would be worse than none: nobody could say why one port does not hear it. */
         COUNTER_INC(xlate_too_big);
         log_warn_rl(6, "port %s: the actions for a packet exceed %d bytes; it is dropped", port_name, XLATE_ACTIONS_SIZE);
         XLATE_TRACE(ctx, STEP_ERROR, "the actions exceed %d bytes; the packet is dropped", XLATE_ACTIONS_SIZE);
-        attrbuf_clear(&out->actions);
-        out->n_recircs = 0;
-        out->slow = 0;
-        out->verdict = XLATE_TOO_BIG;
+        drop_all(out, XLATE_TOO_BIG);
     }
 }
 

@@ -70,8 +70,12 @@ enum xlate_verdict {
 #undef VERDICT
     XLATE_N_VERDICTS
 };
-/* Is nothing known of the port, or the recirculation id, that the packet has?  Then there is nothing to make a flow of. */
-static inline bool xlate_is_stray(enum xlate_verdict v) { return v == XLATE_NO_PORT || v == XLATE_NOT_KNOWN || v == XLATE_BRIDGE_GONE; }
+/* Is nothing known of the port, or the recirculation id, that the packet has, or was there no id to give it?  Then there is nothing to make a
+ * flow of: it may be otherwise for the next packet, and nothing would say so. */
+static inline bool xlate_is_stray(enum xlate_verdict v)
+{
+    return v == XLATE_NO_PORT || v == XLATE_NOT_KNOWN || v == XLATE_BRIDGE_GONE || v == XLATE_TOO_MANY_IDS;
+}
 const char *xlate_verdict_text(enum xlate_verdict verdict);
 
 struct xlate_out {

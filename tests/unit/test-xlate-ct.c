@@ -238,7 +238,7 @@ static void resubmit_with_the_original_direction(void **state UNUSED)
           { 1, "tcp,in_port=2,nw_src=10.0.0.2,nw_dst=10.0.0.1,tp_src=80,tp_dst=1000,ct_state=+trk+est+rpl,ct_nw_src=10.0.0.1,ct_nw_dst=10.0.0.2,"
                "ct_nw_proto=6,ct_tp_src=1000,ct_tp_dst=80",
             "1,3", "ct_state=+est,ct_nw_dst=10.0.0.2,ct_nw_proto=6,ct_tp_dst=80,tcp,nw_src=10.0.0.2" },
-          { 1, "tcp,in_port=2,ct_state=+trk+est", "3", "ct_state=+est,ip" });
+          { 1, "tcp,in_port=2,ct_state=+trk+est", "3", "ct_state=+est-inv+trk,ct_nw_proto=0,ip" });
 }
 
 static void clones_and_deep_tables_freeze_like_any(void **state UNUSED)
@@ -273,8 +273,28 @@ static void ct_clear_clears_what_there_is(void **state UNUSED)
 {
     CHECK(FLOWS("ip,in_port=1 actions=ct_clear,ct(commit),ct_clear,ct(table=1),ct_clear,output:2", "table=1,ip actions=clone(ct_clear,output:3),ct_clear,ct_clear,output:2",
                 "ip,in_port=2 actions=ct(table=2)", "table=2,ip actions=ct(commit,zone=1),resubmit(,3)", "table=3,ip,ct_state=-trk actions=ct_clear,output:1"),
-          { 0, TCP, "ct(commit),ct,recirc(1),2", "ip" }, { 1, EST, "ct_clear,3,ct_clear,2", "ip" }, { 0, "ip,in_port=2", "ct,recirc(2)", "ip" },
+          { 0, TCP, "ct(commit),ct,recirc(1),2", "ip" }, { 1, EST, "clone(ct_clear,3),ct_clear,2", "ip" }, { 0, "ip,in_port=2", "ct,recirc(2)", "ip" },
           { 2, "ip,in_port=2,ct_state=+trk+new", "ct(commit,zone=1),1", "ip" });
+}
+
+/* It was looked at, whatever it was: so the mask says that there is none, in the words in which the kernel knows that. */
+static void a_packet_without_a_tuple_is_none_with_one(void **state UNUSED)
+{
+    CHECK(FLOWS("ip,ct_state=-trk actions=ct(table=1)", "ipv6,ct_state=-trk actions=ct(table=1)",
+                "table=1,priority=2,ip,ct_state=+trk,ct_nw_src=10.0.0.0/8 actions=output:2", "table=1,priority=1,ct_state=+trk,ip actions=output:3",
+                "table=1,priority=2,ipv6,ct_state=+trk,ct_ipv6_src=fc00::/8 actions=output:2", "table=1,priority=1,ct_state=+trk,ipv6 actions=output:3"),
+          { 0, TCP, "ct,recirc(1)", NULL },
+          { 1, TCP ",ct_state=+trk+inv", "3", "ct_state=+inv+trk,ct_nw_src=0.0.0.0/8,ct_nw_proto=0,ip" },
+          { 1, NEW ",ct_nw_proto=6,ct_nw_src=10.0.0.1", "2", "ct_state=+trk,ct_nw_src=10.0.0.0/8,ct_nw_proto=6,ip" },
+          { 1, "icmp6,in_port=1,icmp_type=135,ct_state=+trk+new", "3",
+            "ct_state=-inv+trk,ct_nw_src=0.0.0.0/8,ct_nw_proto=0,icmp6,nw_frag=no,icmp_type=135" });
+}
+
+static void resubmit_for_the_tuple_looks_whether_there_is_one(void **state UNUSED)
+{
+    CHECK(FLOWS("ip,ct_state=-trk actions=ct(table=1)", "table=1,ip,ct_state=+trk actions=resubmit(,2,ct)", "table=2,ip actions=output:2"),
+          { 0, TCP, "ct,recirc(1)", NULL }, { 1, TCP ",ct_state=+trk+inv", "drop", "ct_state=+inv+trk,ct_nw_proto=0,ip" },
+          { 1, NEW ",ct_nw_proto=6,ct_nw_src=10.0.0.1", "2", "ct_state=+trk,ct_nw_proto=6,ip" });
 }
 
 /* ---- What is not known. ---- */
@@ -393,6 +413,8 @@ int main(void)
         cmocka_unit_test(what_a_copy_went_through_is_fenced_off),
         cmocka_unit_test(bridges_do_not_see_each_others_connections),
         cmocka_unit_test(ct_clear_clears_what_there_is),
+        cmocka_unit_test(a_packet_without_a_tuple_is_none_with_one),
+        cmocka_unit_test(resubmit_for_the_tuple_looks_whether_there_is_one),
         cmocka_unit_test(an_unknown_id_is_dropped_and_no_flow_is_made_of_it),
         cmocka_unit_test(a_bridge_that_is_gone),
         cmocka_unit_test(what_the_datapath_lacks_is_refused),
