@@ -206,8 +206,6 @@ static void visit(struct learned *l, const struct tables_txn *x, const struct of
     }
 }
 
-static const struct rule *gone(const struct tables_change *c) { return c->type == TABLES_REMOVED ? c->rule : c->replaces; }
-
 static void count(struct learned *l, const struct rule *r, uint64_t n)
 {
     const struct learned_cookie key = { .table_id = r->table_id, .cookie = r->cookie };
@@ -226,8 +224,8 @@ void learned_commit(struct learned *l, const struct tables_txn *x)
         if (x->changes[i].type == TABLES_ADDED) {
             count(l, x->changes[i].rule, 1);
         }
-        if (gone(&x->changes[i])) {
-            count(l, gone(&x->changes[i]), -1);
+        if (tables_change_gone(&x->changes[i])) {
+            count(l, tables_change_gone(&x->changes[i]), -1);
         }
     }
     for (size_t i = 0; i < x->n; i++) {
@@ -236,7 +234,7 @@ void learned_commit(struct learned *l, const struct tables_txn *x)
         }
     }
     for (size_t i = 0; l->index && i < x->n; i++) {
-        const struct rule *r = gone(&x->changes[i]);
+        const struct rule *r = tables_change_gone(&x->changes[i]);
         if (r) {
             visit(l, x, rule_acts(r), r->acts_len, false);
         }

@@ -25,19 +25,23 @@ static uint64_t count_learned(const struct tables_txn *x, const struct ofp_act_l
     uint64_t n = tables_count_cookie(x->tables, a->table, a->cookie);
 
     for (size_t i = 0; i < x->n; i++) {
-        const struct tables_change *c = &x->changes[i];
-        n += c->rule->table_id == a->table && c->rule->cookie == a->cookie && (!c->replaces || c->replaces->cookie != a->cookie);
+        const struct rule *added = tables_change_added(&x->changes[i]), *gone = tables_change_gone(&x->changes[i]);
+        n += added && added->table_id == a->table && added->cookie == a->cookie;
+        n -= gone && gone->table_id == a->table && gone->cookie == a->cookie;
     }
     return n;
 }
 
-/* Another packet may have taught the same meanwhile. */
+/* Another packet may have taught the same meanwhile; and the rule that teaches may have gone, with all that it had taught: it teaches no more. */
 static void learn(struct ofproto *o, struct tables_txn *x, const struct lesson *l, struct buf *acts, uint64_t now)
 {
     const struct ofp_act_learn *a = ofp_act_cast(l->act);
     struct flow_mod fm;
     bool same;
 
+    if (!cls_rule_is_visible(&l->rule->cls, x->version)) {
+        return;
+    }
     lesson_flow_mod(l, acts, &fm);
     rcu_read_lock();
     struct rule *r = lesson_find(l, &fm, x->version, &same);
@@ -76,10 +80,12 @@ static void serve(struct ofproto *o)
     struct buf acts = BUF_INITIALIZER;
     uint64_t now = clock_msec();
     struct learn_entry *e;
+    unsigned int n = 0;
     struct tables_txn x;
 
+    /* All that waited when we began, and no more than the queue holds: as long as nothing is committed handlers go on asking. */
     tables_begin(o->tables, &x);
-    while ((e = learn_queue_take(q)) != NULL) {
+    while (n++ < LEARN_QUEUE_MAX && (e = learn_queue_take(q)) != NULL) {
         if (e->lesson->act->type == OFP_ACT_LEARN) {
             learn(o, &x, e->lesson, &acts, now);
         } else {
@@ -91,6 +97,9 @@ static void serve(struct ofproto *o)
     learn_queue_done(q, begun);
     ofproto_committed(o, &x, OFPRR_DELETE);
     buf_uninit(&acts);
+    if (n > LEARN_QUEUE_MAX) {
+        learn_queue_wake(q); /* There may be more. */
+    }
 }
 
 static void wakeup_cb(evutil_socket_t fd UNUSED, short what UNUSED, void *o_)

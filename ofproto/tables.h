@@ -65,6 +65,9 @@ struct tables_change {
     struct rule *replaces; /* ADDED: the rule whose place it took, which has no change of its own; or NULL. */
     bool evicted;          /* REMOVED: to make room. */
 };
+/* The rule that is there behind C, and the one that is not; NULL: none. */
+static inline const struct rule *tables_change_added(const struct tables_change *c) { return c->type == TABLES_ADDED ? c->rule : NULL; }
+static inline const struct rule *tables_change_gone(const struct tables_change *c) { return c->type == TABLES_REMOVED ? c->rule : c->replaces; }
 
 struct tables_txn {
     struct tables *tables;

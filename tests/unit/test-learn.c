@@ -14,6 +14,7 @@
 #include <inttypes.h>
 
 #include "lib/base/clock.h"
+#include "ofproto/evict.h"
 #include "ofproto/learn-queue.h"
 #include "ofproto/ofproto-private.h"
 #include "ofproto/upcall.h"
@@ -470,6 +471,40 @@ static void the_queue_is_bounded_and_what_was_refused_comes_with_the_next_packet
     world_destroy(w);
 }
 
+/* A rule that was evicted for one that was learned is none that counts. */
+static void a_limit_counts_what_is_there(void **state UNUSED)
+{
+    struct world *w = world_create();
+    struct match m;
+
+    flow_mod(w, FLOW_ADD, "table=0,actions=learn(table=1,cookie=7,idle_timeout=60,limit=2,NXM_OF_ETH_SRC[])");
+    *tables_policy(ofproto_tables(w->ofproto), 1) = (struct table_policy) { .limited = true, .flow_limit = 1, .evicts = true };
+    free(packet(w, FROM(1)));
+    main_is_busy = true;
+    free(packet(w, FROM(2)));
+    free(packet(w, FROM(3)));
+    main_is_busy = false;
+    event_base_loop(base, EVLOOP_NONBLOCK);
+    cls_rule_get_match(&learned_rule(w, 1)->cls, &m);
+    assert_int_equal(m.flow.eth_src.ea[5], 3);
+    world_destroy(w);
+}
+
+/* Else it would stay for ever: who would delete it has gone. */
+static void a_rule_that_has_gone_teaches_no_more(void **state UNUSED)
+{
+    struct world *w = world_create();
+
+    flow_mod(w, FLOW_ADD, "table=0,actions=learn(table=1,cookie=7,delete_learned,NXM_OF_ETH_SRC[])");
+    main_is_busy = true;
+    free(packet(w, FROM(1)));
+    flow_mod(w, FLOW_DELETE, "table=0");
+    main_is_busy = false;
+    event_base_loop(base, EVLOOP_NONBLOCK);
+    assert_int_equal(count(w, 1), 0);
+    world_destroy(w);
+}
+
 static void what_waits_when_its_rule_or_its_bridge_goes_is_let_go(void **state UNUSED)
 {
     struct world *w = world_create();
@@ -518,6 +553,8 @@ int main(void)
         cmocka_unit_test(main_holds_the_limit_when_many_come_at_once),
         cmocka_unit_test(a_packet_that_meets_a_rule_twice_teaches_once),
         cmocka_unit_test(the_queue_is_bounded_and_what_was_refused_comes_with_the_next_packet),
+        cmocka_unit_test(a_limit_counts_what_is_there),
+        cmocka_unit_test(a_rule_that_has_gone_teaches_no_more),
         cmocka_unit_test(what_waits_when_its_rule_or_its_bridge_goes_is_let_go),
         cmocka_unit_test(a_long_chain_of_delete_learned_needs_no_stack),
     };
