@@ -94,11 +94,8 @@ static void end_fallback(struct ofproto *o)
         return;
     }
     log_warn("bridge %s: no longer in fail-open mode", o->name);
-    struct rule *rule = find_fallback(o);
     tables_begin(o->tables, &x);
-    if (rule) { /* It may have been refused: add_normal() has said so. */
-        tables_remove(&x, rule);
-    }
+    tables_remove(&x, find_fallback(o));
     o->fallback = false;
     tables_commit(&x);
     ofproto_committed(o, &x, OFPRR_DELETE);

@@ -90,7 +90,7 @@ static enum ofp_error add(struct tables_txn *x, const struct flow_mod *fm, uint6
         error = OFPERR_OFPFMFC_OVERLAP;
     }
     rcu_read_unlock();
-    if (!error && !old) {
+    if (!error && !old && !(spec->flags & RULE_HIDDEN)) { /* Those take no room. */
         error = evict_for_one_more(x, f->table_id);
     }
     if (error) {

@@ -27,7 +27,7 @@ static int tear_down(void **state UNUSED)
 
 /* A flow that matches port IN_PORT and Ethernet type TYPE (0: any). */
 struct spec {
-    unsigned int in_port, type, idle, hard, importance;
+    unsigned int in_port, type, idle, hard, importance, flags;
 };
 
 static enum ofp_error add(struct tables_txn *x, struct spec s)
@@ -41,6 +41,7 @@ static enum ofp_error add(struct tables_txn *x, struct spec s)
     fm.spec.idle_timeout = s.idle;
     fm.spec.hard_timeout = s.hard;
     fm.spec.importance = s.importance;
+    fm.spec.flags = s.flags;
     return flow_mod_apply(x, &fm, 1000);
 }
 
@@ -102,6 +103,15 @@ static void a_full_table_refuses_but_replaces(void **state UNUSED)
     assert_int_equal(add_alone((struct spec) { .in_port = 3 }), OFPERR_OFPFMFC_TABLE_FULL);
     assert_int_equal(add_alone((struct spec) { .in_port = 2, .idle = 20 }), OFPERR_NONE);
     check("12");
+}
+
+/* What the bridge itself needs, above all when no controller is there, takes no room. */
+static void hidden_rules_need_no_room(void **state UNUSED)
+{
+    policy(0, false);
+    assert_int_equal(add_alone((struct spec) { .in_port = 1, .flags = RULE_HIDDEN }), OFPERR_NONE);
+    assert_int_equal(add_alone((struct spec) { .in_port = 2 }), OFPERR_OFPFMFC_TABLE_FULL);
+    assert_int_equal(tables_n_rules(tables, 0), 0);
 }
 
 static void permanent_flows_stay(void **state UNUSED)
@@ -203,6 +213,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_full_table_refuses_but_replaces, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(hidden_rules_need_no_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(permanent_flows_stay, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_expires_soonest_goes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_is_of_the_least_importance_goes_first, set_up, tear_down),
