@@ -25,27 +25,12 @@ static unsigned int n_ids;
 
 static void translate(const struct xconfig *c, const struct flow *flow)
 {
-    attrbuf_init(&out.actions, actions_memory, sizeof actions_memory);
-    out.rules = NULL;
-    out.lessons.memory = NULL;
-    rcu_read_lock();
-    xlate(c, flow, &out);
-    rcu_read_unlock();
+    kit_translate(c, flow, actions_memory, &out);
 }
 
-/* A bridge with ports 1 to 4, and a second one with 11 and 12 for flows that begin with "B:", which 10 and 5 join to the first. */
 static struct xconfig *config(const char *const flows[MAX_FLOWS])
 {
-    struct xconfig *c = xconfig_create();
-    struct xbridge *a = kit_add_bridge(c, "a", "1:t 2:t 3:t 4:t 5:tp-"), *b = kit_add_bridge(c, "b", "10:tp 11:t 12:t");
-
-    for (int i = 0; i < MAX_FLOWS && flows[i]; i++) {
-        bool second = !strncmp(flows[i], "B:", 2);
-        kit_add_flow(second ? b : a, flows[i] + 2 * second);
-    }
-    xconfig_seal(c);
-    kit_join(c, 5, 10);
-    return c;
+    return kit_two_bridges("1:t 2:t 3:t 4:t 5:tp-", "10:tp 11:t 12:t", flows, MAX_FLOWS);
 }
 
 static unsigned int number_of(uint32_t id)

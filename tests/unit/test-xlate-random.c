@@ -263,12 +263,7 @@ static struct xlate_out outs[2];
 
 static void translate(const struct xconfig *c, const struct flow *flow, int i)
 {
-    attrbuf_init(&outs[i].actions, actions_memory[i], sizeof actions_memory[i]);
-    outs[i].rules = NULL;
-    outs[i].lessons.memory = NULL;
-    rcu_read_lock();
-    xlate(c, flow, &outs[i]);
-    rcu_read_unlock();
+    kit_translate(c, flow, actions_memory[i], &outs[i]);
 }
 
 static void fail_seed(uint64_t seed, const char *what, const char *got, const char *expected)

@@ -50,19 +50,9 @@ static void trace(const struct xconfig *c, const struct xlate_in *in_, struct xl
 
 #define MAX_FLOWS 8
 
-/* Bridges "a" of ports 1 to 3 and 5, and "b" of 10 and 11, joined by 5 and 10.  A flow that begins with "B:" is of the second. */
 static struct xconfig *config(const char *const flows[MAX_FLOWS])
 {
-    struct xconfig *c = xconfig_create();
-    struct xbridge *a = kit_add_bridge(c, "a", "1:t 2:t 3:t 5:tp-"), *b = kit_add_bridge(c, "b", "10:tp 11:t");
-
-    for (int i = 0; i < MAX_FLOWS && flows[i]; i++) {
-        bool second = !strncmp(flows[i], "B:", 2);
-        kit_add_flow(second ? b : a, flows[i] + 2 * second);
-    }
-    xconfig_seal(c);
-    kit_join(c, 5, 10);
-    return c;
+    return kit_two_bridges("1:t 2:t 3:t 5:tp-", "10:tp 11:t", flows, MAX_FLOWS);
 }
 
 static void check(const char *const flows[MAX_FLOWS], const char *packet, const char *steps, const char *final)

@@ -19,12 +19,7 @@ static struct xlate_out out;
 
 static void translate(const struct xconfig *c, const struct flow *flow)
 {
-    attrbuf_init(&out.actions, actions_memory, sizeof actions_memory);
-    out.rules = NULL;
-    out.lessons.memory = NULL;
-    rcu_read_lock();
-    xlate(c, flow, &out);
-    rcu_read_unlock();
+    kit_translate(c, flow, actions_memory, &out);
 }
 
 /* The case in hand, for messages. */

@@ -135,4 +135,19 @@ static inline char *kit_mask_text(const struct flow *flow, const struct flow *ma
     return text_close(&t);
 }
 
+/* Bridges "a" and "b" with these ports, of which 5 and 10 join them.  Of the flows, up to N or NULL, those that begin with "B:" are of the second. */
+static inline struct xconfig *kit_two_bridges(const char *a_ports, const char *b_ports, const char *const flows[], size_t n)
+{
+    struct xconfig *c = xconfig_create();
+    struct xbridge *a = kit_add_bridge(c, "a", a_ports), *b = kit_add_bridge(c, "b", b_ports);
+
+    for (size_t i = 0; i < n && flows[i]; i++) {
+        bool second = !strncmp(flows[i], "B:", 2);
+        kit_add_flow(second ? b : a, flows[i] + 2 * second);
+    }
+    xconfig_seal(c);
+    kit_join(c, 5, 10);
+    return c;
+}
+
 #endif
