@@ -342,15 +342,19 @@ static NOINLINE void set_tag(struct xlate_ctx *ctx, const struct ofp_act_number 
 
 /* ---- Control. ---- */
 
+/* Not inlined: tables may be thousands deep. */
+static NOINLINE bool has_tuple(struct xlate_ctx *ctx)
+{
+    XLATE_LOOK(ctx, ct_orig_proto);
+    return ctx->flow.ct_orig_proto;
+}
+
 static void do_resubmit(struct xlate_ctx *ctx, const struct ofp_act_resubmit *a)
 {
     uint8_t from = ctx->pipeline->table_id, id = a->table == OFP_TABLE_ALL ? from : a->table;
     bool deeper = id <= from; /* Those that only lead on end by themselves. */
 
-    if (a->ct) {
-        XLATE_LOOK(ctx, ct_orig_proto);
-    }
-    if (a->ct && !ctx->flow.ct_orig_proto) {
+    if (a->ct && !has_tuple(ctx)) {
         return; /* A packet of no connection: the rule's match should have said so.  As the packaged daemon does. */
     }
     ctx->n_within += deeper;
