@@ -91,6 +91,16 @@ h_pid() { cat "$h_dir/ovs-vswitchd.pid"; }
 
 h_app() { ovs-appctl -t ovs-vswitchd "$@"; }
 
+# h_look_on NAME ARG...: an ovs-ofctl (monitor, snoop) that runs on, in the background; it prints into the file NAME.  It has
+# no OVS_CTL_TIMEOUT, since a test may outlast that.
+h_look_on() {
+    h_name=$1
+    shift
+    env -u OVS_CTL_TIMEOUT ovs-ofctl "$@" --detach --no-chdir --pidfile="$h_dir/$h_name.pid" \
+        --unixctl="$h_dir/$h_name.ctl" >"$h_name" 2>&1
+}
+h_look_away() { ovs-appctl -t "$h_dir/$1.ctl" exit; }
+
 # --- Database server and daemon -------------------------------------------------------------------------------------
 
 h_start_db() {
