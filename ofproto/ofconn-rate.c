@@ -1,7 +1,9 @@
-/* Packet-ins at a rate: ovs-vswitchd.conf.db(5), controller_rate_limit and controller_burst_limit.
+/* Packet-ins that wait: for the rate (ovs-vswitchd.conf.db(5), controller_rate_limit and controller_burst_limit), and for who reads slowly.
  *
- * A bucket of credits, one a packet-in, that fills at the rate and holds as many as the burst.  Who finds no credit waits, in a queue as long as the
- * burst that ports take turns in (pin.h), for a timer that sends as many as there are credits for. */
+ * The rate is a bucket of credits, one a packet-in, that fills at the rate and holds as many as the burst.  Who reads slowly has at most BACKLOG_MAX
+ * bytes of output before more packet-ins wait.  What waits is in a queue that ports take turns in (pin.h): had it been put into the output, as much as
+ * that holds, one port's flood would fill it, and nothing of another port find room; the output is short, since what is in it is ahead of all.  The
+ * queue is sent by a timer when there is credit, and by ofconn_room() when output has gone. */
 #include <config.h>
 
 #include <event2/event.h>
@@ -12,16 +14,42 @@
 #include "ofproto/ofproto-private.h"
 #include "ofproto/pin.h"
 
-#define CREDIT 1000 /* So that a millisecond is worth 'rate'. */
+#define CREDIT 1000              /* So that a millisecond is worth 'rate'. */
+#define BACKLOG_MAX (64 * 1024)  /* Some 300 packets' beginnings; the kernel has as much again. */
+#define WAITING_MAX 4096         /* As long as no burst is configured. */
 
 struct ofconn_rate {
-    unsigned int rate, burst;
+    unsigned int rate, burst; /* A rate of 0: any. */
     uint64_t credit; /* In thousandths. */
     uint64_t last;   /* ms: when it was filled. */
     uint64_t drops;
     struct pin_queue queue;
     struct event *timer;
 };
+
+static void timer_cb(evutil_socket_t fd, short what, void *c);
+
+static struct ofconn_rate *need(struct ofconn *c)
+{
+    if (!c->rate) {
+        c->rate = xzalloc(sizeof *c->rate);
+        c->rate->timer = evtimer_new(c->ofproto->base, timer_cb, c);
+        c->rate->last = clock_msec();
+        c->rate->queue.max_n = WAITING_MAX;
+        c->rate->queue.max_bytes = OFP_CONN_MAX_OUTPUT;
+    }
+    return c->rate;
+}
+
+static bool has_room(const struct ofconn *c) { return ofp_conn_backlog(c->conn) < BACKLOG_MAX && !ofp_conn_is_full(c->conn); }
+static bool has_credit(const struct ofconn_rate *r) { return !r->rate || r->credit >= CREDIT; }
+
+static void pay(struct ofconn_rate *r)
+{
+    if (r->rate) {
+        r->credit -= CREDIT;
+    }
+}
 
 static void fill(struct ofconn_rate *r)
 {
@@ -31,18 +59,20 @@ static void fill(struct ofconn_rate *r)
     r->last = now;
 }
 
-/* Sends what there is credit for. */
+/* Sends what may be sent, and sees to it that what may not goes later. */
 static void run(struct ofconn *c)
 {
     struct ofconn_rate *r = c->rate;
     struct pin *p;
 
-    while (r->credit >= CREDIT && (p = pin_queue_take(&r->queue)) != NULL) {
-        r->credit -= CREDIT;
+    while (has_room(c) && has_credit(r) && (p = pin_queue_take(&r->queue)) != NULL) {
+        pay(r);
         packet_in_send(c, p);
         pin_destroy(p);
     }
-    if (r->queue.n) {
+    if (r->queue.n && !has_room(c)) {
+        ofp_conn_want_room(c->conn);
+    } else if (r->queue.n) {
         uint64_t ms = (CREDIT - r->credit + r->rate - 1) / r->rate;
         struct timeval tv = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
         event_add(r->timer, &tv);
@@ -69,26 +99,21 @@ void ofconn_rate_uninit(struct ofconn *c)
 
 void ofconn_set_rate(struct ofconn *c, unsigned int rate, unsigned int burst)
 {
-    struct pin *p;
+    bool is_new = !c->rate || !c->rate->rate;
 
-    if (!rate) {
-        while (c->rate && (p = pin_queue_take(&c->rate->queue)) != NULL) {
-            packet_in_send(c, p); /* Who has waited long enough. */
-            pin_destroy(p);
-        }
-        ofconn_rate_uninit(c);
+    if (!rate && !c->rate) {
         return;
     }
-    if (!c->rate) {
-        c->rate = xzalloc(sizeof *c->rate);
-        c->rate->timer = evtimer_new(c->ofproto->base, timer_cb, c);
-        c->rate->last = clock_msec();
-        c->rate->credit = (uint64_t) MAX(burst, 1) * CREDIT;
-        c->rate->queue.max_bytes = OFP_CONN_MAX_OUTPUT;
+    struct ofconn_rate *r = need(c);
+    r->rate = rate;
+    r->burst = MAX(burst, 1);
+    r->queue.max_n = rate ? r->burst : WAITING_MAX;
+    if (is_new) {
+        r->last = clock_msec();
+        r->credit = (uint64_t) r->burst * CREDIT;
     }
-    c->rate->rate = rate;
-    c->rate->burst = c->rate->queue.max_n = MAX(burst, 1);
-    fill(c->rate);
+    fill(r);
+    run(c);
 }
 
 uint64_t ofconn_rate_drops(const struct ofconn *c) { return c->rate ? c->rate->drops : 0; }
@@ -97,13 +122,14 @@ void ofconn_rate_send(struct ofconn *c, struct pin *p)
 {
     struct ofconn_rate *r = c->rate;
 
-    if (!r) {
+    if (!r && has_room(c)) {
         packet_in_send(c, p);
         return;
     }
+    r = need(c);
     fill(r);
-    if (!r->queue.n && r->credit >= CREDIT) {
-        r->credit -= CREDIT;
+    if (!r->queue.n && has_credit(r) && has_room(c)) {
+        pay(r);
         packet_in_send(c, p);
         return;
     }
@@ -112,7 +138,14 @@ void ofconn_rate_send(struct ofconn *c, struct pin *p)
     if (!pin_queue_put(&r->queue, copy)) {
         r->drops++;
         pin_destroy(copy);
-        return;
     }
     run(c);
+}
+
+void ofconn_rate_room(struct ofconn *c)
+{
+    if (c->rate) {
+        fill(c->rate);
+        run(c);
+    }
 }

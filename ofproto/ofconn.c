@@ -139,6 +139,7 @@ void ofconn_room(struct ofconn *c)
     if (c->dump) {
         flow_dump_go_on(c);
     }
+    ofconn_rate_room(c);
 }
 
 static void message_cb(struct ofp_conn *conn UNUSED, const void *msg, size_t len, void *c) { ofconn_message(c, msg, len); }

@@ -72,7 +72,7 @@ struct ofconn {
     uint16_t controller_id;
     struct flow_dump *dump;     /* A long answer on its way; the connection is held. */
     struct ofbundle *bundles;   /* That it has opened. */
-    struct ofconn_rate *rate;   /* Of packet-ins; NULL: no limit. */
+    struct ofconn_rate *rate;   /* Of packet-ins; NULL: no limit, and none has had to wait. */
 };
 
 /* ofconn.c */
@@ -99,12 +99,14 @@ bool ofconn_listens(const struct ofconn *c); /* Of anything at all? */
 
 /* ofconn-rate.c */
 /* C may have RATE packet-ins a second, and BURST at once (controller_rate_limit, controller_burst_limit); RATE 0: any number, and what waits goes
- * at once. */
+ * as fast as C reads. */
 void ofconn_set_rate(struct ofconn *c, unsigned int rate, unsigned int burst);
 void ofconn_rate_uninit(struct ofconn *c); /* The same, without sending what waits. */
 /* Sends P (packet_in_send()), now or when it is its turn.  P stays the caller's. */
 void ofconn_rate_send(struct ofconn *c, struct pin *p);
-/* Packet-ins that were dropped since the limit was set. */
+/* C has taken some of its output. */
+void ofconn_rate_room(struct ofconn *c);
+/* Packet-ins that were dropped. */
 uint64_t ofconn_rate_drops(const struct ofconn *c);
 
 /* Requests.  Each carries MSG out and answers; or returns what is wrong, and nothing has changed. */

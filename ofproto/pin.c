@@ -80,7 +80,10 @@ bool pin_queue_put(struct pin_queue *q, struct pin *p)
     size_t size = pin_size(p);
     struct pin_lane **where = find_lane(q, p->port), *l = *where;
 
-    if (q->n >= q->max_n || q->bytes + size > q->max_bytes || (l && l->n >= 8 * (q->max_n - q->n))) {
+    if (q->n >= q->max_n || q->bytes + size > q->max_bytes) {
+        return false;
+    }
+    if (l && (l->n >= 8 * (q->max_n - q->n) || l->bytes >= 8 * (q->max_bytes - q->bytes))) {
         return false;
     }
     l = l ? l : add_lane(q, where, p->port);
@@ -88,6 +91,7 @@ bool pin_queue_put(struct pin_queue *q, struct pin *p)
     *l->last = p;
     l->last = &p->next;
     l->n++;
+    l->bytes += size;
     q->n++;
     q->bytes += size;
     return true;
@@ -105,6 +109,7 @@ struct pin *pin_queue_take(struct pin_queue *q)
     p->next = NULL;
     q->n--;
     q->bytes -= pin_size(p);
+    l->bytes -= pin_size(p);
     q->turn = l->next;
     if (--l->n) {
         return p;

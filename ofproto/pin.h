@@ -1,12 +1,12 @@
 /* Packets on their way to controllers: from handlers to main, bounded and fair between ports.
  *
- *     handlers ──► pin_inbox (a lock, once a batch) ──► main: ofproto_packet_in() ──► connections; those with a rate: pin_queue
+ *     handlers ──► pin_inbox (a lock, once a batch) ──► main: ofproto_packet_in() ──► connections; what has to wait: pin_queue
  *
  * A `struct pin` is one packet with its cookie (odp-cookie.h), in memory of its own: what it was made from dies with the batch.
  *
  * A `struct pin_queue` holds some of them, by the port that they came in at, and gives them back a port at a time in turn.  It is bounded in
- * number and bytes, and a port may have at most eight times of what is left: so however many packets one port sends up, another one's find room, and are
- * not behind them.  (The rule of sched.h, for the same reason.)  It belongs to whoever has it, and locks nothing.
+ * number and bytes, and a port may have at most eight times of what is left of either: so however many packets one port sends up, another
+ * one's find room, and are not behind them.  (The rule of sched.h, for the same reason.)  It belongs to whoever has it, and locks nothing.
  *
  * The inbox is a queue that handlers fill and main empties.  Its lock is held for a bounded number of instructions, by a handler once a batch if the
  * batch has such packets, and by main for some dozens of them.  It counts, by port and reason, what came and what was dropped. */
@@ -41,7 +41,7 @@ struct pin_lane {
     struct pin_lane *hash_next;
     struct pin_lane *next, *prev; /* The ring. */
     odp_port_t port;
-    size_t n;
+    size_t n, bytes;
     struct pin *first, **last;
 };
 

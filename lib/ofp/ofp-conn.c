@@ -72,6 +72,7 @@ struct ofp_conn {
 
     unsigned int holds;
     bool full;    /* Output has reached 'max_output', and not yet fallen to half of it. */
+    bool wanted;  /* 'room' is to be called though the output is not full. */
     bool running; /* conn_run() is at work. */
     bool eof;     /* The peer will send no more. */
 
@@ -435,8 +436,8 @@ static void on_drained(struct stream *s UNUSED, void *c_)
         return;
     }
     enter(c);
-    if (c->full && backlog <= max_output(c) / 2) {
-        c->full = false;
+    if ((c->full || c->wanted) && backlog <= max_output(c) / 2) {
+        c->full = c->wanted = false;
         sign_of_life(c);
         update_reading(c);
         if (c->ops->room && c->state == READY) {
@@ -580,6 +581,7 @@ void ofp_conn_destroy(struct ofp_conn *c)
 }
 
 bool ofp_conn_is_full(const struct ofp_conn *c) { return c->full; }
+void ofp_conn_want_room(struct ofp_conn *c) { c->wanted = true; }
 
 void ofp_conn_hold(struct ofp_conn *c)
 {

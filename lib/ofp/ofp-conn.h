@@ -39,7 +39,7 @@ struct ofp_conn_ops {
     /* A message of LEN bytes, 8 at least, as its header says, aligned to 8 bytes.  Borrowed until the callback returns.
      */
     void (*message)(struct ofp_conn *c, const void *msg, size_t len, void *aux);
-    /* The connection was full, and half of 'max_output' is free again.  May be NULL. */
+    /* The connection was full, or room was wanted, and half of 'max_output' is free again.  May be NULL. */
     void (*room)(struct ofp_conn *c, void *aux);
     /* It is over: last callback, once.  ERROR is 0 when the peer ended it in order, else -errno: -EPROTO, it did not
      * speak OpenFlow as it ought to, -ETIMEDOUT, or of the stream.  WHY says it in words, and is borrowed.  The owner
@@ -78,6 +78,8 @@ void ofp_conn_end(struct ofp_conn *c, int error, const char *why);
  * not fit. */
 int ofp_conn_send(struct ofp_conn *c, const void *msgs, size_t len, enum ofp_conn_kind kind);
 bool ofp_conn_is_full(const struct ofp_conn *c);
+/* Has 'room' called, once, when some of the output has been written and half of 'max_output' is free, full or not before.  There must be output. */
+void ofp_conn_want_room(struct ofp_conn *c);
 /* While held (counted), no message is delivered, nor read beyond a few. */
 void ofp_conn_hold(struct ofp_conn *c);
 void ofp_conn_release(struct ofp_conn *c);

@@ -19,6 +19,7 @@ struct boss {
     char *target;
     struct ofp_conn *conn;
     unsigned int n, reasons[64], ports[64]; /* Of OpenFlow 1.0. */
+    unsigned int first[8];                  /* By port: which was the first of it, from 1. */
     unsigned int reason;                    /* Of the last, in later versions. */
     size_t len;
 };
@@ -30,7 +31,10 @@ static void boss_message(struct ofp_conn *c UNUSED, const void *msg_, size_t len
 
     if (msg[1] == PACKET_IN) {
         b->reasons[b->n % 64] = msg[16];
-        b->ports[b->n % 64] = get_u16(msg + 14);
+        unsigned int port = b->ports[b->n % 64] = get_u16(msg + 14);
+        if (port < ARRAY_SIZE(b->first) && !b->first[port]) {
+            b->first[port] = b->n + 1;
+        }
         b->reason = msg[14];
         b->len = len;
         b->n++;
@@ -221,6 +225,30 @@ static void test_a_rate_is_shared_by_ports(void **state UNUSED)
     boss_close(&b);
 }
 
+/* Nobody reads while a port floods: more than the output may have.  Then one packet of another port comes, and has not the flood before it. */
+static void test_who_reads_slowly_has_ports_take_turns(void **state UNUSED)
+{
+    struct ofproto *o = ofproto_create(loop_base(), "br0", &bridge_ops, NULL);
+    struct boss b;
+
+    boss_open(&b, OFP10_VERSION);
+    control(o, &b, 1, 0);
+    UNTIL(o->conns && b.conn);
+    for (unsigned int i = 0; i < 20000; i++) {
+        tell(ofproto_id(o), 3, OFPR_ACTION, 0, 0);
+    }
+    assert_true(ofp_conn_backlog(o->conns->conn) < OFP_CONN_MAX_OUTPUT / 8);
+    tell(ofproto_id(o), 4, OFPR_ACTION, 0, 0);
+    uint64_t dropped = ofconn_rate_drops(o->conns);
+    assert_true(dropped > 0);
+    UNTIL(b.n >= 20001 - dropped);
+    assert_true(b.first[4] > 0 && b.first[4] < 500);
+    turn();
+    assert_int_equal(b.n, 20001 - dropped); /* What waited has come, all of it, and nothing twice. */
+    ofproto_destroy(o);
+    boss_close(&b);
+}
+
 static int setup(void **state)
 {
     int r = kit_setup(state);
@@ -233,6 +261,7 @@ int main(void)
         cmocka_unit_test(test_each_is_told_what_it_wants_by_the_name_of_its_version),
         cmocka_unit_test(test_tables_hand_up_what_somebody_wants),
         cmocka_unit_test(test_a_rate_is_shared_by_ports),
+        cmocka_unit_test(test_who_reads_slowly_has_ports_take_turns),
     };
     return cmocka_run_group_tests(tests, setup, kit_teardown);
 }
