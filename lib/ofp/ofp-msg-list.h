@@ -12,7 +12,7 @@
  *       The body, after all headers, has MIN bytes (UNIT 0), or MIN and any multiple of UNIT.
  *
  * The first form of a version is the one that is written unless another is asked for.  A message without a decoder is
- * here for its name and so that its length is judged (groups, meters, tunnel options: not yet served by a module). */
+ * here for its name and so that its length is judged (groups, tunnel options: not yet served by a module). */
 #ifndef OFP_MSG_LIST_H
 #define OFP_MSG_LIST_H 1
 

@@ -9,6 +9,7 @@
 
 #include "lib/base/util.h"
 #include "lib/ofp/ofp-msg-flow.h"
+#include "lib/ofp/ofp-msg-meter.h"
 #include "lib/ofp/ofp-msg-packet.h"
 #include "lib/ofp/ofp-msg-port.h"
 #include "lib/ofp/ofp-msg-session.h"
@@ -218,6 +219,29 @@ static enum ofp_error queue_text(const struct ofp_msg *msg, FILE *out)
     return error;
 }
 
+static enum ofp_error meter_mod_text(const struct ofp_msg *msg, FILE *out)
+{
+    struct ofp_meter_mod mod;
+    enum ofp_error error = ofp_decode_meter_mod(msg, &mod);
+
+    if (error) {
+        return error;
+    }
+    tail = mod.bands.p;
+    fprintf(out, " command=%u meter=%#" PRIx32 " flags=%#x", mod.command, mod.id, mod.flags);
+    for (size_t i = 0; i < ofp_meter_n_bands(&mod); i++) {
+        struct ofp_meter_band band = ofp_meter_band(&mod, i);
+        fprintf(out, " %" PRIu32 "/%" PRIu32, band.rate, band.burst);
+    }
+    return error;
+}
+
+static enum ofp_error meter_text(const struct ofp_msg *msg, FILE *out)
+{
+    fprintf(out, " meter=%#" PRIx32, ofp_decode_meter_request(msg));
+    return 0;
+}
+
 static enum ofp_error async_text(const struct ofp_msg *msg, FILE *out)
 {
     struct ofp_async a = { { 0 }, { 0 } };
@@ -294,6 +318,9 @@ static enum ofp_error decode(const struct ofp_msg *msg, FILE *out)
         [OFPMSG_PORT_STATS_REQUEST] = port_text,
         [OFPMSG_QUEUE_STATS_REQUEST] = queue_text,
         [OFPMSG_QUEUE_GET_CONFIG_REQUEST] = queue_text,
+        [OFPMSG_METER_MOD] = meter_mod_text,
+        [OFPMSG_METER_STATS_REQUEST] = meter_text,
+        [OFPMSG_METER_CONFIG_REQUEST] = meter_text,
         [OFPMSG_SET_ASYNC] = async_text,
         [OFPMSG_SET_CONFIG] = config_text,
         [OFPMSG_ROLE_REQUEST] = role_text,

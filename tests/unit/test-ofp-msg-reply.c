@@ -17,6 +17,7 @@
 #include "lib/base/compiler.h"
 #include "lib/base/util.h"
 #include "lib/ofp/ofp-msg-flow.h"
+#include "lib/ofp/ofp-msg-meter.h"
 #include "lib/ofp/ofp-msg-packet.h"
 #include "lib/ofp/ofp-msg-port.h"
 #include "lib/ofp/ofp-msg-session.h"
@@ -382,6 +383,58 @@ static void put_queue_config(struct buf *b, enum ofp_version version)
     put_reply(b, &r);
 }
 
+static void put_meters(struct buf *b, enum ofp_version version)
+{
+    static const struct ofp_meter_band_stats bands[] = { { 5, 600 }, { 7, 800 } };
+    static const struct ofp_meter_stats stats[] = {
+        { .id = 1, .n_flows = 2, .packets = 30, .bytes = 4000, .duration_sec = 9, .duration_nsec = 120000000, .bands = bands, .n_bands = 2 },
+        { .id = OFPM_CONTROLLER, .bands = bands, .n_bands = 1 },
+    };
+    struct ofp_reply r;
+
+    if (version == OFP10_VERSION) {
+        return;
+    }
+    struct ofp_msg request = request_of(OFPMSG_METER_STATS_REQUEST, version, OFP_MSGCLASS_STREQ);
+    ofp_reply_begin(&r, &request, OFPMSG_METER_STATS_REPLY);
+    assert_int_equal(ofp_reply_meter_stats(&r, &stats[0]), 0);
+    assert_int_equal(ofp_reply_meter_stats(&r, &stats[1]), 0);
+    put_reply(b, &r);
+}
+
+static void put_meter_config(struct buf *b, enum ofp_version version)
+{
+    static const struct ofp_meter_band bands[] = { { 1000, 200 }, { 3, 4 } };
+    static const struct ofp_meter_config configs[] = {
+        { .id = 1, .flags = OFPMF_KBPS | OFPMF_BURST | OFPMF_STATS, .bands = bands, .n_bands = 2 },
+        { .id = OFPM_SLOWPATH, .flags = OFPMF_PKTPS, .bands = bands, .n_bands = 1 },
+    };
+    struct ofp_reply r;
+
+    if (version == OFP10_VERSION) {
+        return;
+    }
+    struct ofp_msg request = request_of(OFPMSG_METER_CONFIG_REQUEST, version, OFP_MSGCLASS_STREQ);
+    ofp_reply_begin(&r, &request, OFPMSG_METER_CONFIG_REPLY);
+    assert_int_equal(ofp_reply_meter_config(&r, &configs[0]), 0);
+    assert_int_equal(ofp_reply_meter_config(&r, &configs[1]), 0);
+    put_reply(b, &r);
+}
+
+static void put_meter_features(struct buf *b, enum ofp_version version)
+{
+    static const struct ofp_meter_features f = { 262144, 1 << OFPMBT_DROP, OFPMF_ALL, 8, 0 };
+    struct ofp_reply r;
+
+    if (version == OFP10_VERSION) {
+        return;
+    }
+    struct ofp_msg request = request_of(OFPMSG_METER_FEATURES_REQUEST, version, OFP_MSGCLASS_STREQ);
+    ofp_reply_begin(&r, &request, OFPMSG_METER_FEATURES_REPLY);
+    assert_int_equal(ofp_reply_meter_features(&r, &f), 0);
+    put_reply(b, &r);
+}
+
 static void put_packet_in(struct buf *b, enum ofp_version version, enum ofp_packet_in_format format)
 {
     struct ofp_packet_in pin = {
@@ -459,6 +512,9 @@ static const struct {
     { "packet-in-nxt", put_packet_in_nxt },
     { "packet-in-nxt2", put_packet_in_nxt2 },
     { "bundle", put_bundle },
+    { "meters", put_meters },
+    { "meter-config", put_meter_config },
+    { "meter-features", put_meter_features },
 };
 
 /* Prints "> NAME VERSION" and the bytes, for each message. */
