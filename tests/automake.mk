@@ -29,7 +29,7 @@ check_PROGRAMS += \
 	tests/unit/test-lock \
 	tests/unit/test-log \
 	tests/unit/test-loop \
-	tests/unit/test-mac \
+	tests/unit/test-mac tests/unit/test-dpif-sim-meter \
 	tests/unit/test-nl \
 	tests/unit/test-odp-actions \
 	tests/unit/test-odp-key \
@@ -98,6 +98,7 @@ tests_unit_test_dispatch_SOURCES = tests/unit/test-dispatch.c tests/unit/dpif-si
 tests_unit_test_dispatch_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dpif_channel_open,--wrap=dpif_channel_set_rcvbuf \
 	-Wl,--wrap=dpif_channel_drops
 tests_unit_test_dpif_sim_SOURCES = tests/unit/test-dpif-sim.c tests/unit/dpif-sim-kit.h
+tests_unit_test_dpif_sim_meter_SOURCES = tests/unit/test-dpif-sim-meter.c tests/unit/dpif-sim-kit.h
 tests_unit_test_dpif_sim_dump_SOURCES = tests/unit/test-dpif-sim-dump.c tests/unit/dpif-sim-kit.h
 tests_unit_test_dpif_sim_flow_SOURCES = tests/unit/test-dpif-sim-flow.c tests/unit/dpif-sim-kit.h
 tests_unit_test_dpif_sim_referee_SOURCES = tests/unit/test-dpif-sim-referee.c tests/unit/dpif-sim-kit.h

@@ -9,7 +9,7 @@ lib_libsluice_a_SOURCES += \
 	lib/dpif/dpif-kernel-flow.c \
 	lib/dpif/dpif-kernel-operate.c \
 	lib/dpif/dpif-kernel-port.c \
-	lib/dpif/dpif-kernel-probe.c \
+	lib/dpif/dpif-kernel-probe.c lib/dpif/dpif-kernel-meter.c lib/dpif/dpif-sim-meter.c \
 	lib/dpif/dpif-kernel.c lib/dpif/dpif-kernel.h \
 	lib/dpif/dpif-provider.h \
 	lib/dpif/dpif-upcall.c lib/dpif/dpif-upcall.h \

@@ -1,7 +1,7 @@
 /* The provider for the openvswitch kernel module: open and close, sessions, channels, and the table of operations.
  *
  * Purpose: dpif.h over generic netlink.  The nouns have files of their own: dpif-kernel-dp.c (the datapath and its
- * features), -port.c, -flow.c (one flow, all flows), -operate.c (batches), -probe.c.
+ * features), -port.c, -flow.c (one flow, all flows), -operate.c (batches), -meter.c, -probe.c.
  *
  * Threads and owners.  `struct dpif_kernel` is immutable once open, but for the socket of port events, which the one
  * caller of port_poll() uses.  A session belongs to one thread at a time: a socket, a buffer for requests, and the answers to a
@@ -190,6 +190,7 @@ static int kernel_open(const char *name, struct dpif **ret_dpif, char **ret_erro
         return error;
     }
     kernel_probe(kernel_session_cast(session));
+    kernel_probe_meters(kernel_session_cast(session));
     kernel_session_close(session);
     *ret_dpif = &k->up;
     return 0;
@@ -261,6 +262,9 @@ const struct dpif_ops dpif_kernel_ops = {
     .flow_dump_thread_create = kernel_flow_dump_thread_create,
     .flow_dump_thread_destroy = kernel_flow_dump_thread_destroy,
     .flow_dump_next = kernel_flow_dump_next,
+    .meter_set = kernel_meter_set,
+    .meter_get = kernel_meter_get,
+    .meter_del = kernel_meter_del,
     .channel_open = kernel_channel_open,
     .channel_close = kernel_channel_close,
     .channel_set_rcvbuf = kernel_channel_set_rcvbuf,

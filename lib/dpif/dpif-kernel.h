@@ -18,6 +18,7 @@ struct dpif_kernel {
     /* Immutable after open. */
     int dp_ifindex;
     uint16_t dp_family, vport_family, flow_family, packet_family;
+    uint16_t meter_family; /* 0: the kernel has no meters. */
     struct nl_sock *events; /* Member of the groups of ports and datapaths; used by one thread, the caller of port_poll. */
     uint32_t features;      /* Atomic: the feature word that was last set for dispatch; 0: none yet. */
     uint32_t opener;        /* Port id of the session that opened the datapath. */
@@ -112,5 +113,12 @@ void kernel_batch_destroy(struct kernel_batch *batch); /* Accepts NULL. */
 /* dpif-kernel-probe.c */
 /* Finds out what the running kernel can do, but for what kernel_dp_attach() found, and logs it. */
 void kernel_probe(struct dpif_kernel_session *s);
+
+/* dpif-kernel-meter.c */
+/* Finds out whether the kernel has meters that work, and how many. */
+void kernel_probe_meters(struct dpif_kernel_session *s);
+int kernel_meter_set(struct dpif_session *s, uint32_t id, const struct dpif_meter *meter, struct dpif_meter_stats *ret_stats);
+int kernel_meter_get(struct dpif_session *s, uint32_t id, struct dpif_meter_stats *ret_stats);
+int kernel_meter_del(struct dpif_session *s, uint32_t id);
 
 #endif

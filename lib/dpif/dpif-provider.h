@@ -55,6 +55,10 @@ struct dpif_ops {
     void (*flow_dump_thread_destroy)(struct dpif_flow_dump_thread *);
     int (*flow_dump_next)(struct dpif_flow_dump_thread *, struct dpif_flow *, int max);
 
+    int (*meter_set)(struct dpif_session *, uint32_t id, const struct dpif_meter *, struct dpif_meter_stats *);
+    int (*meter_get)(struct dpif_session *, uint32_t id, struct dpif_meter_stats *);
+    int (*meter_del)(struct dpif_session *, uint32_t id);
+
     int (*channel_open)(struct dpif *, size_t rcvbuf, int *ret_fd, uint32_t *ret_pid);
     void (*channel_close)(struct dpif *, int fd, uint32_t pid);
     int (*channel_set_rcvbuf)(struct dpif *, int fd, size_t rcvbuf);

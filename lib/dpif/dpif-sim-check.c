@@ -338,6 +338,8 @@ static int check_action(const struct sim_dp *dp, const struct nlattr *a, int dep
         return old || mnl_attr_get_payload_len(a) ? -EINVAL : 0;
     case OVS_ACTION_ATTR_CLONE:
         return old ? -EINVAL : sim_check_actions(dp, mnl_attr_get_payload(a), mnl_attr_get_payload_len(a), depth + 1);
+    case OVS_ACTION_ATTR_METER:
+        return old ? -EINVAL : check_u32(a, 0, UINT32_MAX);
     case SIM_ACTION_DROP:
         return dp->kernel != SIM_KERNEL_CURRENT ? -EINVAL : check_u32(a, 0, UINT32_MAX);
     default: /* Known to the kernel, if not to the sim: refused only when it comes to it. */

@@ -288,6 +288,8 @@ static bool sim_run_action(struct sim_dp *dp, struct sim_packet *pkt, const stru
     case OVS_ACTION_ATTR_CLONE:
         sim_clone(dp, pkt, a, depth);
         return true;
+    case OVS_ACTION_ATTR_METER:
+        return sim_meter_passes(dp, mnl_attr_get_u32(a), pkt->len);
     case SIM_ACTION_DROP:
         return false;
     default:

@@ -14,6 +14,8 @@
 #include "lib/pkt/flow.h"
 
 #define SIM_MAX_PORTS  65535 /* As the kernel's DP_MAX_PORTS. */
+#define SIM_MAX_METERS (1u << 18) /* More than the kernel has, and more bands: as the packaged daemon's own datapath. */
+#define SIM_MAX_BANDS  DPIF_METER_MAX_BANDS
 #define SIM_MAX_EVENTS 4096  /* More unread ones are lost, as on an event socket of limited size. */
 #define SIM_FLOW_WORDS (sizeof(struct flow) / sizeof(uint64_t))
 #define SIM_FAMILY     0x51 /* The "number of generic netlink family ovs_packet" in upcalls. */
@@ -110,6 +112,7 @@ struct sim_dp {
     uint32_t lowest_free; /* No number from 1 to below this is free. */
     struct sim_flows flows;
     struct sim_map conns; /* Of conntrack: dpif-sim-ct.c. */
+    struct sim_map meters; /* dpif-sim-meter.c. */
 
     uint64_t n_hit, n_missed, n_lost, n_mask_hit;
     struct sim_counts counts;
@@ -217,6 +220,14 @@ int sim_dpif_upcall_parse(const struct dpif *, const void *msg, size_t len, stru
 /* Has FRAME pass through conntrack as the ct action ACTION says; KEY, its metadata, gets what is known then. */
 void sim_ct(struct sim_dp *dp, const void *frame, size_t len, struct flow *key, const struct nlattr *action) REQUIRES(sim_lock);
 void sim_ct_flush(struct sim_dp *dp) REQUIRES(sim_lock);
+
+/* dpif-sim-meter.c */
+/* Does a packet of LEN bytes pass meter ID?  It is counted. */
+bool sim_meter_passes(struct sim_dp *dp, uint32_t id, size_t len) REQUIRES(sim_lock);
+void sim_meters_clear(struct sim_dp *dp) REQUIRES(sim_lock);
+int sim_dpif_meter_set(struct dpif_session *, uint32_t id, const struct dpif_meter *, struct dpif_meter_stats *);
+int sim_dpif_meter_get(struct dpif_session *, uint32_t id, struct dpif_meter_stats *);
+int sim_dpif_meter_del(struct dpif_session *, uint32_t id);
 
 /* dpif-sim-packet.c */
 struct sim_output {

@@ -149,6 +149,7 @@ static void sim_dp_unref(struct sim_dp *dp) REQUIRES(sim_lock)
     }
     sim_flows_uninit(dp);
     sim_ct_flush(dp);
+    sim_meters_clear(dp);
     sim_ports_clear(dp);
     free(dp->ports);
     free(dp->pids.pids);
@@ -215,6 +216,8 @@ static void sim_features_init(struct dpif_features *f, const struct sim_dp *dp)
     f->trunc = f->clone = !old;
     f->drop_action = f->upcall_stats = dp->kernel == SIM_KERNEL_CURRENT;
     f->max_vlans = sim_max_vlans(dp);
+    f->max_meters = old ? 0 : SIM_MAX_METERS;
+    f->max_meter_bands = old ? 0 : SIM_MAX_BANDS;
 }
 
 static int sim_open(const char *name, struct dpif **ret_dpif, char **ret_error)
@@ -521,6 +524,9 @@ const struct dpif_ops dpif_sim_ops = {
     .flow_dump_thread_create = sim_dpif_flow_dump_thread_create,
     .flow_dump_thread_destroy = sim_dpif_flow_dump_thread_destroy,
     .flow_dump_next = sim_dpif_flow_dump_next,
+    .meter_set = sim_dpif_meter_set,
+    .meter_get = sim_dpif_meter_get,
+    .meter_del = sim_dpif_meter_del,
     .channel_open = sim_dpif_channel_open,
     .channel_close = sim_dpif_channel_close,
     .channel_set_rcvbuf = sim_dpif_channel_set_rcvbuf,

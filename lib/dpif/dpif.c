@@ -9,6 +9,7 @@
 #include "lib/dpif/dpif.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -239,6 +240,34 @@ void dpif_flow_dump_thread_destroy(struct dpif_flow_dump_thread *t) { t->dump->d
 int dpif_flow_dump_next(struct dpif_flow_dump_thread *t, struct dpif_flow *flows, int max)
 {
     return t->dump->dpif->ops->flow_dump_next(t, flows, max);
+}
+
+/* logged() for a request about meter ID. */
+static int logged_meter(const struct dpif_session *s, int error, const char *what, uint32_t id)
+{
+    char number[16];
+    snprintf(number, sizeof number, "%" PRIu32, id);
+    return logged(s, error, what, number);
+}
+
+/* See dpif.h.  Without meters: -EOPNOTSUPP. */
+int dpif_meter_set(struct dpif_session *s, uint32_t id, const struct dpif_meter *meter, struct dpif_meter_stats *ret_stats)
+{
+    int error = s->dpif->features.max_meters ? s->dpif->ops->meter_set(s, id, meter, ret_stats) : -EOPNOTSUPP;
+    return logged_meter(s, error, "set meter", id);
+}
+
+/* See dpif.h. */
+int dpif_meter_get(struct dpif_session *s, uint32_t id, struct dpif_meter_stats *ret_stats)
+{
+    return s->dpif->features.max_meters ? s->dpif->ops->meter_get(s, id, ret_stats) : -EOPNOTSUPP;
+}
+
+/* See dpif.h. */
+int dpif_meter_del(struct dpif_session *s, uint32_t id)
+{
+    int error = s->dpif->features.max_meters ? s->dpif->ops->meter_del(s, id) : -EOPNOTSUPP;
+    return logged_meter(s, error, "delete meter", id);
 }
 
 /* See dpif.h. */

@@ -40,6 +40,8 @@ struct dpif_features {
     bool ct_state, ct_zone, ct_mark, ct_label, ct_nat, ct_orig_tuple, ct_orig_tuple6, ct_eventmask, ct_timeout;
     unsigned int max_vlans, max_mpls, sample_nesting;
     bool upcall_stats; /* Ports count their upcalls. */
+    uint32_t max_meters; /* 0: there are none. */
+    unsigned int max_meter_bands;
 };
 
 enum dpif_dispatch { DPIF_DISPATCH_PER_PORT, DPIF_DISPATCH_PER_CPU };
@@ -180,6 +182,32 @@ struct dpif_flow_dump_thread *dpif_flow_dump_thread_create(struct dpif_flow_dump
 void dpif_flow_dump_thread_destroy(struct dpif_flow_dump_thread *t);
 /* The pointers in FLOWS are valid until the thread's next call. */
 int dpif_flow_dump_next(struct dpif_flow_dump_thread *t, struct dpif_flow *flows, int max);
+
+/* ---- Meters: OVS_ACTION_ATTR_METER drops packets that come faster than one of the meter's bands allows. ---- */
+
+#define DPIF_METER_MAX_BANDS 8
+struct dpif_meter_band {
+    uint32_t rate, burst; /* kbit/s and kbit, or packets/s and packets. */
+};
+struct dpif_meter {
+    bool kbps;
+    unsigned int n_bands;
+    struct dpif_meter_band bands[DPIF_METER_MAX_BANDS];
+};
+struct dpif_meter_counts {
+    uint64_t n_packets, n_bytes;
+};
+struct dpif_meter_stats {
+    struct dpif_meter_counts in;                          /* What came. */
+    struct dpif_meter_counts bands[DPIF_METER_MAX_BANDS]; /* What each dropped. */
+};
+
+/* Makes meter ID, or another one in its place, which begins with no counts and a full bucket.  *RET_STATS: what the old one had counted (zeros:
+ * there was none).  -EBUSY: this number cannot be had, another may; -EFBIG, -ENOSPC, -ENOMEM: no more meters. */
+int dpif_meter_set(struct dpif_session *s, uint32_t id, const struct dpif_meter *meter, struct dpif_meter_stats *ret_stats);
+int dpif_meter_get(struct dpif_session *s, uint32_t id, struct dpif_meter_stats *ret_stats); /* -ENOENT: there is none. */
+/* Deletes meter ID; flows that name it let all packets pass.  -ENOENT: there was none. */
+int dpif_meter_del(struct dpif_session *s, uint32_t id);
 
 /* ---- Upcalls. ---- */
 
