@@ -22,7 +22,8 @@ lib_libsluice_a_SOURCES += \
 	ofproto/tables-ctl.c \
 	ofproto/xlate-pipeline.c ofproto/xlate-pipeline.h ofproto/xlate-actions.c ofproto/xlate-acts.c ofproto/xlate-acts.h \
 	ofproto/xlate-ct.c ofproto/xlate-fence.c ofproto/xlate-recirc.c ofproto/recirc.c ofproto/recirc.h ofproto/ct-check.c ofproto/ct-check.h \
-	ofproto/xlate-controller.c \
+	ofproto/xlate-controller.c ofproto/xlate-meter.c \
+	ofproto/meter.c ofproto/meter.h ofproto/ofproto-meter.c \
 	ofproto/pin.c ofproto/pin.h ofproto/slow.c ofproto/slow.h \
 	ofproto/rule.c ofproto/rule.h ofproto/tables.c ofproto/tables.h ofproto/flow-mod.c ofproto/flow-mod.h \
 	ofproto/ofproto.c ofproto/ofproto.h ofproto/ofproto-private.h ofproto/ofconn.c \

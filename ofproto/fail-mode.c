@@ -4,7 +4,7 @@
  *   one or more                the controllers' rules; standalone, and none of them reached for three probe intervals:
  *                              NORMAL, by a hidden rule above all of theirs, until one connects
  *
- * The tables begin anew when the first primary controller comes, when the last one goes, when the mode changes and
+ * The tables (and meters with them) begin anew when the first primary controller comes, when the last one goes, when the mode changes and
  * there is none, and when the hidden rule is put in: what they held was for another way of working. */
 #include <config.h>
 
@@ -14,6 +14,7 @@
 #include "lib/base/log.h"
 #include "lib/base/rcu.h"
 #include "lib/base/util.h"
+#include "lib/ofp/ofp-msg-meter.h"
 #include "ofproto/controller-private.h"
 #include "ofproto/ofproto-private.h"
 
@@ -84,6 +85,7 @@ static void begin_anew(struct ofproto *o, bool normal, bool fallback)
     o->fallback = fallback;
     tables_commit(&x);
     ofproto_committed(o, &x, OFPRR_DELETE);
+    ofproto_delete_meters(o, OFPM_ALL);
 }
 
 static void end_fallback(struct ofproto *o)

@@ -51,6 +51,7 @@ static const struct handler_entry handlers[OFPMSG_N] = {
     [OFPMSG_GROUP_STATS_REQUEST] = { handle_group_stats, false },
     [OFPMSG_GROUP_DESC_REQUEST] = { handle_group_desc, false },
     [OFPMSG_GROUP_FEATURES_REQUEST] = { handle_group_features, false },
+    [OFPMSG_METER_MOD] = { handle_meter_mod, true },
     [OFPMSG_METER_STATS_REQUEST] = { handle_meter_stats, false },
     [OFPMSG_METER_CONFIG_REQUEST] = { handle_meter_config, false },
     [OFPMSG_METER_FEATURES_REQUEST] = { handle_meter_features, false },

@@ -129,6 +129,7 @@ enum ofp_error flow_mod_decode(const struct ofconn *c, const struct ofp_msg *msg
         ret->may_add = !ret->filter.cookie_mask;
     }
     error = decode_acts(msg, &m, &ret->filter.match, acts);
+    error = error ? error : ofproto_meters_check(c->ofproto, acts);
     ret->spec.acts = (const struct ofp_act *) acts->data;
     ret->spec.acts_len = acts->len;
     return error;

@@ -1,4 +1,4 @@
-/* Requests about what a bridge does not have yet: groups, meters, fields from tunnel options.  Who asks is told that there are none, as
+/* Requests about what a bridge does not have yet: groups, fields from tunnel options.  Who asks is told that there are none, as
  * programs do that save and restore a bridge (ovs-ctl restart); who wants to make one gets an error. */
 #include <config.h>
 
@@ -26,15 +26,6 @@ enum ofp_error handle_group_desc(struct ofconn *c, const struct ofp_msg *msg) { 
 enum ofp_error handle_group_features(struct ofconn *c, const struct ofp_msg *msg)
 {
     return reply_nothing(c, msg, OFPMSG_GROUP_FEATURES_REPLY, 40);
-}
-
-enum ofp_error handle_meter_stats(struct ofconn *c, const struct ofp_msg *msg) { return reply_nothing(c, msg, OFPMSG_METER_STATS_REPLY, 0); }
-
-enum ofp_error handle_meter_config(struct ofconn *c, const struct ofp_msg *msg) { return reply_nothing(c, msg, OFPMSG_METER_CONFIG_REPLY, 0); }
-
-enum ofp_error handle_meter_features(struct ofconn *c, const struct ofp_msg *msg)
-{
-    return reply_nothing(c, msg, OFPMSG_METER_FEATURES_REPLY, 16);
 }
 
 /* No space for options, and no fields. */

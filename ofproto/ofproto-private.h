@@ -123,8 +123,13 @@ ofproto_handler handle_table_stats, handle_table_features;
 /* ofproto-limit.c */
 ofproto_handler handle_table_mod, handle_table_desc;
 /* ofproto-none.c */
-ofproto_handler handle_group_stats, handle_group_desc, handle_group_features, handle_meter_stats, handle_meter_config,
-    handle_meter_features, handle_tlv_request, handle_tlv_mod;
+ofproto_handler handle_group_stats, handle_group_desc, handle_group_features, handle_tlv_request, handle_tlv_mod;
+/* ofproto-meter.c */
+ofproto_handler handle_meter_mod, handle_meter_stats, handle_meter_config, handle_meter_features;
+/* OFPMMFC_INVALID_METER: ACTS name a meter that there is not. */
+enum ofp_error ofproto_meters_check(const struct ofproto *o, const struct buf *acts);
+/* Deletes meter ID, or all (OFPM_ALL), and the rules that use them. */
+void ofproto_delete_meters(struct ofproto *o, uint32_t id);
 /* ofproto-flow.c */
 ofproto_handler handle_flow_mod;
 /* Decodes MSG as C speaks.  ACTS gets its actions. */

@@ -79,6 +79,7 @@ static void put_field_headers(enum ofp_version version, struct field_lists *ret)
 
 /* Numbers of OpenFlow 1.3's instructions and actions that translation carries out. */
 #define INSTRUCTIONS (1u << 1 | 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5)
+#define METER_INSTRUCTION (1u << 6) /* Until 1.5, where it is an action. */
 #define ACTIONS (UINT64_C(1) << 0 | UINT64_C(1) << 17 | UINT64_C(1) << 18 | UINT64_C(1) << 23 | UINT64_C(1) << 24 | UINT64_C(1) << 25)
 
 enum ofp_error handle_table_features(struct ofconn *c, const struct ofp_msg *msg)
@@ -95,6 +96,7 @@ enum ofp_error handle_table_features(struct ofconn *c, const struct ofp_msg *msg
     for (unsigned int id = 0; id < TABLES_N_USER; id++) {
         next[id] = id;
     }
+    uint32_t instructions = INSTRUCTIONS | (msg->version < OFP15_VERSION ? METER_INSTRUCTION : 0);
     ofp_reply_begin(&r, msg, OFPMSG_TABLE_FEATURES_REPLY);
     for (unsigned int id = 0; id < TABLES_N_USER; id++) {
         char name[33];
@@ -105,7 +107,7 @@ enum ofp_error handle_table_features(struct ofconn *c, const struct ofp_msg *msg
             .metadata_match = UINT64_MAX,
             .metadata_write = UINT64_MAX,
             .max_entries = max_rules(c->ofproto->tables, id),
-            .instructions = INSTRUCTIONS & ~(id + 1 == TABLES_N_USER ? 1u << 1 : 0),
+            .instructions = instructions & ~(id + 1 == TABLES_N_USER ? 1u << 1 : 0),
             .write_actions = ACTIONS,
             .apply_actions = ACTIONS,
             .next = { next + id + 1, TABLES_N_USER - id - 1 },

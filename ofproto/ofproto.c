@@ -12,6 +12,7 @@
 #include "lib/base/log.h"
 #include "lib/base/util.h"
 #include "ofproto/controller-private.h"
+#include "ofproto/meter.h"
 #include "ofproto/ofproto-private.h"
 
 LOG_MODULE(ofproto);
@@ -66,6 +67,7 @@ void ofproto_destroy(struct ofproto *o)
     }
     *p = o->next;
     ofproto_learn_end(o);
+    meters_delete_all(tables_meters(o->tables));
     tables_unref(o->tables);
     free(o->ports);
     free(o->name);

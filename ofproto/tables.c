@@ -12,6 +12,7 @@
 #include "lib/base/util.h"
 #include "ofproto/evict.h"
 #include "ofproto/learn-queue.h"
+#include "ofproto/meter.h"
 
 COUNTER_DEFINE(rule_added);
 COUNTER_DEFINE(rule_removed);
@@ -30,6 +31,7 @@ struct tables {
     unsigned int punts; /* Atomic, relaxed. */
     struct learned learned;
     struct learn_queue queue;
+    struct meters *meters;
 
     /* Main's. */
     bool in_txn;
@@ -44,6 +46,7 @@ struct tables *tables_create(void)
     t->refs = 1;
     t->version = 1;
     learn_queue_init(&t->queue);
+    t->meters = meters_create();
     return t;
 }
 
@@ -56,6 +59,8 @@ struct tables *tables_ref(struct tables *t)
 unsigned int tables_punts(const struct tables *t) { return __atomic_load_n(&t->punts, __ATOMIC_RELAXED); }
 
 bool tables_set_punts(struct tables *t, unsigned int punts) { return __atomic_exchange_n(&t->punts, punts, __ATOMIC_RELAXED) != punts; }
+
+struct meters *tables_meters(const struct tables *t) { return t->meters; }
 
 static void rule_free_cb(struct cls_rule *cls) { rule_unref(CONTAINER_OF(cls, struct rule, cls)); }
 
@@ -99,6 +104,7 @@ static void tables_destroy(struct tables *t)
         table_policy_uninit(&t->table[i].policy);
     }
     free(all.rules);
+    meters_destroy(t->meters);
     free(t->timed);
     free(t);
 }

@@ -18,6 +18,7 @@
 #define TABLE_ALL OFP_TABLE_ALL
 
 struct learn_queue;
+struct meters;
 struct table_policy;
 struct tables;
 
@@ -53,6 +54,8 @@ unsigned int tables_punts(const struct tables *t);
 bool tables_set_punts(struct tables *t, unsigned int punts); /* Main. */
 /* Rules of table ID with COOKIE: at once if a learn action with a limit asks for that, else counted one by one. */
 uint64_t tables_count_cookie(const struct tables *t, uint8_t id, uint64_t cookie);
+/* The bridge's meters (meter.h). */
+struct meters *tables_meters(const struct tables *t);
 /* Of what these tables are to learn.  Any thread. */
 struct learn_queue *tables_learn_queue(struct tables *t);
 

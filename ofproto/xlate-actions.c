@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "lib/base/util.h"
+#include "lib/ofp/ofp-msg-meter.h"
 #include "ofproto/xlate-acts.h"
 #include "ofproto/xlate-config.h"
 #include "ofproto/xlate-pipeline.h"
@@ -124,7 +125,9 @@ static NOINLINE void do_output_reg(struct xlate_ctx *ctx, const struct ofp_act_o
 static void do_controller(struct xlate_ctx *ctx, const struct ofp_act_controller *a)
 {
     ctx->pipeline->sent = true;
-    xlate_controller(ctx, a->reason, 0, a->controller_id, a->max_len, (struct bytes) { a->userdata_len ? a->userdata : NULL, a->userdata_len });
+    xlate_controller_metered(ctx, a->reason, 0, a->controller_id, a->max_len,
+                             (struct bytes) { a->userdata_len ? a->userdata : NULL, a->userdata_len },
+                             a->meter_id == OFP_NO_METER ? OFPM_CONTROLLER : a->meter_id);
 }
 
 static void do_output(struct xlate_ctx *ctx, const struct ofp_act *a)
@@ -460,6 +463,9 @@ static void do_number(struct xlate_ctx *ctx, enum ofp_act_type type, const struc
         break;
     case OFP_ACT_GOTO_TABLE:
         ctx->pipeline->next_table = a->n;
+        break;
+    case OFP_ACT_METER:
+        xlate_meter(ctx, a->n);
         break;
     }
 }

@@ -35,7 +35,7 @@ static bool is_form_supported(const struct ofp_act *a)
     switch ((unsigned int) a->type) {
     case OFP_ACT_CONTROLLER: {
         const struct ofp_act_controller *c = ofp_act_cast(a);
-        return !c->pause && c->meter_id == OFP_NO_METER && c->userdata_len <= ODP_COOKIE_MAX_USERDATA;
+        return !c->pause && c->userdata_len <= ODP_COOKIE_MAX_USERDATA;
     }
     case OFP_ACT_SET_FIELD:
         return is_settable(((const struct ofp_act_set_field *) ofp_act_cast(a))->field);
@@ -60,7 +60,7 @@ static const bool supported[OFP_N_ACTS] = {
     [OFP_ACT_CONJUNCTION] = true, [OFP_ACT_CLONE] = true, [OFP_ACT_NOTE] = true, [OFP_ACT_EXIT] = true,
     [OFP_ACT_CLEAR_ACTIONS] = true, [OFP_ACT_WRITE_ACTIONS] = true, [OFP_ACT_WRITE_METADATA] = true,
     [OFP_ACT_GOTO_TABLE] = true, [OFP_ACT_CT] = true, [OFP_ACT_CT_CLEAR] = true, [OFP_ACT_CONTROLLER] = true,
-    [OFP_ACT_LEARN] = true, [OFP_ACT_FIN_TIMEOUT] = true,
+    [OFP_ACT_LEARN] = true, [OFP_ACT_FIN_TIMEOUT] = true, [OFP_ACT_METER] = true,
 };
 
 enum ofp_error xlate_acts_check(const void *acts, size_t len, const char **ret_name)

@@ -6,9 +6,11 @@
 #include <config.h>
 
 #include <arpa/inet.h>
+#include <linux/openvswitch.h>
 
 #include "lib/base/compiler.h"
 #include "lib/odp/odp-cookie.h"
+#include "ofproto/meter.h"
 #include "ofproto/xlate-config.h"
 #include "ofproto/xlate-pipeline.h"
 
@@ -20,9 +22,33 @@ static bool is_table_miss(const struct rule *r)
     return r && cls_rule_priority(&r->cls) == 0 && cls_rule_equals(&r->cls, &any, 0);
 }
 
+/* Hands the packet up with COOKIE, if meter METER_ID lets it pass; if there is no such meter, always.  What the meter drops is a copy. */
+static void put_metered(struct xlate_ctx *ctx, uint32_t meter_id, const struct odp_cookie *cookie)
+{
+    struct attrbuf *b = &ctx->out->actions;
+    size_t start = attrbuf_len(b);
+    uint32_t odp_id;
+
+    if (likely(!meters_odp_id(tables_meters(ctx->pipeline->bridge->tables), meter_id, &odp_id) || !ctx->config->can.clone)) {
+        odp_put_cookie(b, ctx->pid, cookie);
+        return;
+    }
+    attrbuf_put_u32(b, OVS_ACTION_ATTR_METER, odp_id);
+    odp_put_cookie(b, ctx->pid, cookie);
+    if (!b->overflow) {
+        attrbuf_wrap(b, start, OVS_ACTION_ATTR_CLONE);
+    }
+}
+
+void xlate_controller(struct xlate_ctx *ctx, unsigned int reason, unsigned int flags, uint16_t controller_id, uint16_t max_len,
+                      struct bytes userdata)
+{
+    xlate_controller_metered(ctx, reason, flags, controller_id, max_len, userdata, OFPM_CONTROLLER);
+}
+
 /* Not inlined: a cookie takes of the stack, and tables may be thousands deep. */
-NOINLINE void xlate_controller(struct xlate_ctx *ctx, unsigned int reason, unsigned int flags, uint16_t controller_id, uint16_t max_len,
-                               struct bytes userdata)
+NOINLINE void xlate_controller_metered(struct xlate_ctx *ctx, unsigned int reason, unsigned int flags, uint16_t controller_id,
+                                       uint16_t max_len, struct bytes userdata, uint32_t meter_id)
 {
     const struct pipeline *p = ctx->pipeline;
     struct odp_cookie cookie = {
@@ -43,7 +69,7 @@ NOINLINE void xlate_controller(struct xlate_ctx *ctx, unsigned int reason, unsig
         return;
     }
     memcpy(cookie.regs, ctx->flow.regs, sizeof cookie.regs);
-    odp_put_cookie(&ctx->out->actions, ctx->pid, &cookie);
+    put_metered(ctx, meter_id, &cookie);
 }
 
 /* ---- Packet-outs. ---- */

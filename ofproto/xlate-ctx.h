@@ -8,6 +8,7 @@
  *     xlate-recirc.c     freezing, when the datapath is to bring the packet back, and going on when it has
  *     xlate-normal.c     the learning switch
  *     xlate-controller.c what goes to controllers
+ *     xlate-meter.c      meters
  *
  * The packet at this point of its way is 'vlan' and, once a bridge has tables to match it with, 'flow'; out->mask is about the packet as it
  * came in.  'given' has the bits of 'flow' that do not come from the packet (a register, a field that was written): having looked at
@@ -45,7 +46,7 @@ struct xlate_ctx {
     struct xlate_trace *trace; /* NULL: nobody wants to know the steps. */
     bool conntracked;           /* What conntrack said of the packet is to be seen. */
     bool no_ids;                /* There was no recirculation id for it, in whichever bridge: no flow is to be made of that. */
-    unsigned int n_cts;         /* Times that the packet was sent through conntrack. */
+    unsigned int n_cts;         /* Times that the packet was sent through conntrack, or a meter: what cannot be taken back. */
     unsigned int n_fences;      /* CLONE around what was. */
     bool unable; /* The packet was to be rewritten as nobody can. */
     uint32_t pid;  /* Where the kernel is to send what a userspace action hands up. */
@@ -92,6 +93,16 @@ void xlate_end(struct xlate_ctx *ctx, const char *port_name);
  * USERDATA (p NULL: none).  FLAGS: ODP_COOKIE_*. */
 void xlate_controller(struct xlate_ctx *ctx, unsigned int reason, unsigned int flags, uint16_t controller_id, uint16_t max_len,
                       struct bytes userdata);
+/* The same, of what meter METER_ID of the bridge lets pass; xlate_controller() goes by the meter `controller'.  One that is not there lets all
+ * pass. */
+void xlate_controller_metered(struct xlate_ctx *ctx, unsigned int reason, unsigned int flags, uint16_t controller_id, uint16_t max_len,
+                              struct bytes userdata, uint32_t meter_id);
+
+/* xlate-meter.c */
+/* Has the datapath drop the packet, with all that is still to be done to it, if meter ID of the bridge says so. */
+void xlate_meter(struct xlate_ctx *ctx, uint32_t id);
+/* 1 + the datapath's number of the meter `slowpath' of PORT's bridge; 0: there is none. */
+uint32_t xlate_slow_meter(const struct xport *port);
 
 /* xlate-normal.c */
 enum xlate_verdict xlate_normal(struct xlate_ctx *ctx, const struct xport *in_port);

@@ -106,7 +106,7 @@ void xlate_begin(struct xlate_ctx *ctx, const struct xconfig *config, const stru
     out->n_recircs = 0;
     out->lessons.len = 0;
     out->deps.n = 0;
-    out->slow = 0;
+    out->slow = out->slow_meter = 0;
     out->pid = port ? __atomic_load_n(&port->upcall_pid, __ATOMIC_RELAXED) : 0;
     out->pid = out->pid ? out->pid : UINT32_MAX; /* The kernel takes no 0. */
     mask_metadata(&out->mask);
@@ -131,7 +131,7 @@ static void drop_all(struct xlate_out *out, enum xlate_verdict verdict)
 {
     attrbuf_clear(&out->actions);
     out->n_recircs = 0;
-    out->slow = 0;
+    out->slow = out->slow_meter = 0;
     out->verdict = verdict;
 }
 
@@ -168,6 +168,7 @@ void xlate_from(const struct xconfig *config, const struct xlate_in *in, struct 
     ctx.trace = in->trace;
     out->verdict = likely(!in->flow->recirc_id) ? xlate_bridge(&ctx, in->port) : xlate_resume(&ctx);
     xlate_end(&ctx, in->port->name);
+    out->slow_meter = unlikely(out->slow) ? xlate_slow_meter(in->port) : 0;
 }
 
 void xlate(const struct xconfig *config, const struct flow *flow, struct xlate_out *out)
@@ -181,6 +182,9 @@ void xlate_put_slow(const struct xlate_out *out, struct attrbuf *b)
 {
     const struct odp_cookie cookie = { .kind = ODP_COOKIE_SLOW, .slow = out->slow };
 
+    if (out->slow_meter) {
+        attrbuf_put_u32(b, OVS_ACTION_ATTR_METER, out->slow_meter - 1);
+    }
     odp_put_cookie(b, out->pid, &cookie);
 }
 

@@ -95,6 +95,7 @@ struct xlate_out {
      * hand its packets up: xlate_put_slow(). */
     uint32_t slow;
     uint32_t pid; /* Where to. */
+    uint32_t slow_meter; /* 1 + the number of the meter that they pass on the way; 0: none. */
     /* What it teaches the tables.  Memory of LESSONS_SIZE, and 'scratch', are the caller's; NULL: not wanted. */
     struct lesson_list lessons;
 };

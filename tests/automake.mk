@@ -29,7 +29,7 @@ check_PROGRAMS += \
 	tests/unit/test-lock \
 	tests/unit/test-log \
 	tests/unit/test-loop \
-	tests/unit/test-mac tests/unit/test-dpif-sim-meter \
+	tests/unit/test-mac tests/unit/test-meter tests/unit/test-dpif-sim-meter \
 	tests/unit/test-nl \
 	tests/unit/test-odp-actions \
 	tests/unit/test-odp-key \
@@ -99,6 +99,8 @@ tests_unit_test_dispatch_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dpif_channel_open,--
 	-Wl,--wrap=dpif_channel_drops
 tests_unit_test_dpif_sim_SOURCES = tests/unit/test-dpif-sim.c tests/unit/dpif-sim-kit.h
 tests_unit_test_dpif_sim_meter_SOURCES = tests/unit/test-dpif-sim-meter.c tests/unit/dpif-sim-kit.h
+tests_unit_test_meter_SOURCES = tests/unit/test-meter.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
+tests_unit_test_meter_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dpif_meter_set,--wrap=clock_msec
 tests_unit_test_dpif_sim_dump_SOURCES = tests/unit/test-dpif-sim-dump.c tests/unit/dpif-sim-kit.h
 tests_unit_test_dpif_sim_flow_SOURCES = tests/unit/test-dpif-sim-flow.c tests/unit/dpif-sim-kit.h
 tests_unit_test_dpif_sim_referee_SOURCES = tests/unit/test-dpif-sim-referee.c tests/unit/dpif-sim-kit.h
@@ -168,7 +170,7 @@ SYSTEM_AT = \
 	tests/system/controller.at \
 	tests/system/conntrack.at \
 	tests/system/trace.at \
-	tests/system/packet-in.at \
+	tests/system/packet-in.at tests/system/meter.at \
 	tests/system/openflow-flows.txt \
 	tests/system/learn.at \
 	tests/system/ping.at \

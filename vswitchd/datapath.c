@@ -11,6 +11,7 @@
 #include "lib/base/log.h"
 #include "lib/base/util.h"
 #include "lib/dpif/dpif.h"
+#include "ofproto/meter.h"
 #include "vswitchd/view.h"
 #include "vswitchd/vswitch.h"
 
@@ -141,6 +142,7 @@ void datapath_open_if_needed(struct vswitch *v, const struct engine_settings *se
     if (!strcmp(type, "system")) {
         delete_stale(true);
     }
+    meters_datapath_opened();
     events_watch_datapath(v);
     iface_adopt_all(v);
 }

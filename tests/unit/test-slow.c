@@ -96,12 +96,21 @@ static void a_clone_is_a_packet_of_its_own(void **state UNUSED)
           "1:set(eth(src=02:00:00:00:00:09)),3;", -EPERM);
 }
 
+/* It is asked once, with the first that is sent. */
+static void a_meter_is_passed_with_what_is_sent(void **state UNUSED)
+{
+    check("meter(7),set(arp(op=2)),1", "2:meter(7),1;", 0);
+    check("meter(7),1,set(arp(op=2)),2", "1:meter(7),1;2:2;", -EPERM);
+    check("meter(7),set(arp(op=2))", "", 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(actions_are_cut_at_what_is_ours),
         cmocka_unit_test(what_the_kernel_changes_it_changes_again),
         cmocka_unit_test(a_clone_is_a_packet_of_its_own),
+        cmocka_unit_test(a_meter_is_passed_with_what_is_sent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
