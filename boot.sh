@@ -241,6 +241,8 @@ check() {
         bash -c 'build build/asan --enable-Werror --enable-debug --enable-asan CC=clang "CFLAGS=-g -O1"'
     [[ -x build/check/vswitchd/ovs-vswitchd ]] && phase "unit tests, gcc" 600 make -C build/check -j"$jobs" check
     [[ -x build/asan/vswitchd/ovs-vswitchd ]] && phase "unit tests, clang and sanitizers" 900 make -C build/asan -j"$jobs" check
+    [[ -x build/asan/vswitchd/ovs-vswitchd ]] &&
+        phase "fuzzing, a minute each" 900 tests/fuzz/run --seconds 60 --jobs "$jobs" . build/asan
     if [[ -x build/check/vswitchd/ovs-vswitchd ]]; then
         phase "kernel tests in UML" 400 bash -c 'guest_program uml 1 build/check/tests/system/test-*'
         phase "scenarios in UML" 3600 make -C build/check check-system

@@ -217,11 +217,14 @@ clean-system:
 
 .PHONY: check-system check-system-qemu clean-system
 
-# Fuzzing: `tests/fuzz/fuzz-NOUN DIRECTORY` searches on and on; `make check` runs each for a moment, from its seeds.
-EXTRA_DIST += tests/fuzz/seeds
-dist_check_SCRIPTS += tests/fuzz/briefly-odp-key tests/fuzz/briefly-ofp-msg
-dist_check_SCRIPTS += tests/fuzz/briefly-odp-key tests/fuzz/briefly-ofp-match
-dist_check_SCRIPTS += tests/fuzz/briefly-odp-key tests/fuzz/briefly-ofp-action
+# Fuzzing: `tests/fuzz/fuzz-NOUN DIRECTORY` searches on and on; `make check` runs each for a moment, from its seeds, and
+# `boot.sh check` for a minute.
+EXTRA_DIST += tests/fuzz/seeds tests/fuzz/run
+dist_check_SCRIPTS += \
+	tests/fuzz/briefly-odp-key \
+	tests/fuzz/briefly-ofp-action \
+	tests/fuzz/briefly-ofp-match \
+	tests/fuzz/briefly-ofp-msg
 if HAVE_FUZZER
 noinst_PROGRAMS += tests/fuzz/fuzz-odp-key tests/fuzz/fuzz-ofp-match
 tests_fuzz_fuzz_odp_key_SOURCES = tests/fuzz/fuzz-odp-key.c
