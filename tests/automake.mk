@@ -224,7 +224,8 @@ dist_check_SCRIPTS += \
 	tests/fuzz/briefly-odp-key \
 	tests/fuzz/briefly-ofp-action \
 	tests/fuzz/briefly-ofp-match \
-	tests/fuzz/briefly-ofp-msg
+	tests/fuzz/briefly-ofp-msg \
+	tests/fuzz/briefly-ofp-session
 if HAVE_FUZZER
 noinst_PROGRAMS += tests/fuzz/fuzz-odp-key tests/fuzz/fuzz-ofp-match
 tests_fuzz_fuzz_odp_key_SOURCES = tests/fuzz/fuzz-odp-key.c
@@ -237,6 +238,10 @@ tests_fuzz_fuzz_ofp_msg_LDADD = $(SLUICE_LIBS)
 tests_fuzz_fuzz_ofp_match_SOURCES = tests/fuzz/fuzz-ofp-match.c
 tests_fuzz_fuzz_ofp_match_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_ofp_match_LDADD = $(SLUICE_LIBS)
+noinst_PROGRAMS += tests/fuzz/fuzz-ofp-session
+tests_fuzz_fuzz_ofp_session_SOURCES = tests/fuzz/fuzz-ofp-session.c
+tests_fuzz_fuzz_ofp_session_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+tests_fuzz_fuzz_ofp_session_LDADD = $(SLUICE_LIBS)
 noinst_PROGRAMS += tests/fuzz/fuzz-ofp-action
 tests_fuzz_fuzz_ofp_action_SOURCES = tests/fuzz/fuzz-ofp-action.c
 tests_fuzz_fuzz_ofp_action_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
