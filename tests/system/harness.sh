@@ -8,6 +8,9 @@
 #   WRAPPER    what it is started under: "valgrind" (its options are added here)
 #
 # Nothing here sleeps for a condition's sake: h_wait asks again until the condition holds, for a bounded time.
+#
+# Under User Mode Linux the time goes into processes (doc/testing.md): what every test does is done in few of them, and by
+# small programs.
 
 : "${VSWITCHD:=$abs_top_builddir/vswitchd/ovs-vswitchd}"
 # The system's own programs first: wrappers that a user has before them (of python3, say) take seconds in a guest.  Before
@@ -17,15 +20,20 @@ export PATH
 : "${WRAPPER=}"
 h_schema=/usr/share/openvswitch/vswitch.ovsschema
 h_patience=30
-# True if the daemon under test was built with the address sanitizer.
-h_is_sanitized() { grep -q __asan_init "$VSWITCHD"; }
+# True if the daemon under test was built with the address sanitizer (tests/system/run has looked, else we do).
+: "${h_sanitized=$(grep -c __asan_init "$VSWITCHD")}"
+h_is_sanitized() { test "$h_sanitized" != 0; }
 case $WRAPPER in valgrind*) h_patience=120 ;; esac
 ! h_is_sanitized || h_patience=120
 case ${SLUICE_GUEST-} in qemu) h_patience=$((h_patience * 2)) ;; esac
 
 # True if the daemon under test is the distribution's: what only Sluice does is then left out.
+case $VSWITCHD in
+    "$abs_top_builddir"/*) h_real=$VSWITCHD ;;
+    *) h_real=$(readlink -f "$VSWITCHD") ;;
+esac
 h_is_peer() {
-    case $(readlink -f "$VSWITCHD") in
+    case $h_real in
         /usr/lib/openvswitch* | /usr/sbin/*) return 0 ;;
     esac
     return 1
@@ -54,20 +62,35 @@ h_setup() {
     ASAN_OPTIONS=log_path=$PWD/sanitizer:detect_leaks=1:abort_on_error=0
     UBSAN_OPTIONS=log_path=$PWD/sanitizer:print_stacktrace=1
     export OVS_RUNDIR OVS_DBDIR OVS_SYSCONFDIR OVS_LOGDIR OVS_CTL_TIMEOUT ASAN_OPTIONS UBSAN_OPTIONS
+    h_small_programs
     # A machine that gives a thread no CPU for a second is none of ours.
     echo 'handler[0-9]* \(thread [0-9]*\) has been in one pass' >"$h_dir/allowed"
     # No router solicitations and listener reports from devices that are made from here on: each would be an upcall.
     test -e /proc/sys/net/ipv6 || modprobe -q ipv6
+    # Namespaces begin with what holds here.
     test ! -e /proc/sys/net/ipv6 || echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
+    echo 1 >/proc/sys/net/core/devconf_inherit_init_net
     # The packaged daemon complains of slow guests.
     ! h_is_peer || h_allow '\|timeval\|WARN\|'
 }
 
+# What is used most often, where there is one that needs no libraries.
+h_small_programs() {
+    test -x /bin/busybox || return 0
+    if test ! -d /run/sluice/bin; then
+        mkdir -p /run/sluice/bin
+        for h_name in cat cp head mkdir mv rm seq sleep tail touch wc; do ln -s /bin/busybox /run/sluice/bin/$h_name; done
+    fi
+    PATH=/run/sluice/bin:$PATH
+}
+
 # h_wait CONDITION [SECONDS]: true as soon as the shell command CONDITION is, false if it is not within SECONDS.
 h_wait() {
-    h_until=$(($(h_uptime) + ${2:-$h_patience}))
+    h_clock
+    h_until=$((h_now + ${2:-$h_patience}))
     until eval "$1" >/dev/null 2>&1; do
-        if test "$(h_uptime)" -ge "$h_until"; then
+        h_clock
+        if test "$h_now" -ge "$h_until"; then
             echo "still not true after ${2:-$h_patience} s: $1" >&2
             eval "$1" >&2
             return 1
@@ -76,18 +99,24 @@ h_wait() {
     done
 }
 
-h_uptime() {
-    read -r h_up h_idle </proc/uptime
-    echo "${h_up%.*}"
+# Sets h_now to the seconds since the guest's start, without a process; h_uptime prints them.
+h_clock() {
+    read -r h_now h_idle </proc/uptime
+    h_now=${h_now%.*}
 }
 
+h_uptime() { h_clock && echo "$h_now"; }
+
 h_alive() { # PID: true while it runs; a zombie does not.
-    test -r "/proc/$1/stat" && ! grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null
+    read -r h_stat 2>/dev/null <"/proc/$1/stat" || return 1
+    case ${h_stat##*) } in Z*) return 1 ;; esac
 }
 
 h_gone() { ! h_alive "$1"; }
 
-h_pid() { cat "$h_dir/ovs-vswitchd.pid"; }
+# h_old=PID of NAME, which has written $h_dir/NAME.pid.
+h_read_pid() { read -r h_old <"$h_dir/$1.pid"; }
+h_pid() { h_read_pid ovs-vswitchd && echo "$h_old"; }
 
 h_app() { ovs-appctl -t ovs-vswitchd "$@"; }
 
@@ -101,12 +130,20 @@ h_look_on() {
 }
 h_look_away() { ovs-appctl -t "$h_dir/$1.ctl" exit; }
 
+# Autotest shows by cat what each step has said: a process each, though it is mostly nothing.
+cat() {
+    case ${1-} in "${at_stdout-}" | "${at_stderr-}") test -s "$1" || return 0 ;; esac
+    command cat "$@"
+}
+
 # --- Database server and daemon -------------------------------------------------------------------------------------
 
 h_start_db() {
     if test ! -s "$h_dir/conf.db"; then
         if test ! -s /run/sluice/empty.db; then
-            ovsdb-tool create /run/sluice/empty.db "$h_schema" || return 1
+            ovsdb-tool create /run/sluice/empty.db "$h_schema" &&
+                ovsdb-tool transact /run/sluice/empty.db \
+                    '["Open_vSwitch", {"op": "insert", "table": "Open_vSwitch", "row": {}}]' || return 1
         fi
         cp /run/sluice/empty.db "$h_dir/conf.db"
     fi
@@ -115,6 +152,7 @@ h_start_db() {
 }
 
 h_start_daemon() {
+    : >"$h_dir/clean"
     if h_is_peer; then
         # It counts no CPU and serves no upcall when started right after boot.
         h_wait 'test "$(h_uptime)" -ge 11'
@@ -130,17 +168,15 @@ h_start_daemon() {
 
 # h_start [COLUMN=VALUE...]: starts both, with these settings in the Open_vSwitch row.
 h_start() {
-    h_start_db && ovs-vsctl --no-wait init ${1+-- set Open_vSwitch .} "$@" && h_start_daemon
+    h_start_db && { test $# -eq 0 || ovs-vsctl --no-wait set Open_vSwitch . "$@"; } && h_start_daemon
 }
 
 h_kill_daemon() { # SIGNAL
-    h_old=$(h_pid)
-    kill "-$1" "$h_old" && h_wait "h_gone $h_old"
+    h_read_pid ovs-vswitchd && kill "-$1" "$h_old" && h_wait "h_gone $h_old"
 }
 
 h_kill_db() { # SIGNAL
-    h_old=$(cat "$h_dir/ovsdb-server.pid")
-    kill "-$1" "$h_old" && h_wait "h_gone $h_old"
+    h_read_pid ovsdb-server && kill "-$1" "$h_old" && h_wait "h_gone $h_old"
 }
 
 # h_allow PATTERN: lines of level WARN and above that match (grep -E) are expected in the log.
@@ -150,7 +186,7 @@ h_allow() { printf '%s\n' "$1" >>"$h_dir/allowed"; }
 h_check_logs() {
     h_bad=0
     if test -f ovs-vswitchd.log &&
-        grep -E '\|(WARN|ERR|EMER)\|' ovs-vswitchd.log | grep -Ev -f "$h_dir/allowed" >log.bad; then
+        grep -E '\|(WARN|ERR|EMER)\|' ovs-vswitchd.log >log.warn && grep -Ev -f "$h_dir/allowed" log.warn >log.bad; then
         echo 'unexpected in ovs-vswitchd.log:' && cat log.bad
         h_bad=1
     fi
@@ -165,7 +201,7 @@ h_check_logs() {
 
 # Asks the daemon to leave nothing, and checks that it does.
 h_stop_daemon() {
-    h_old=$(h_pid) || return 1
+    h_read_pid ovs-vswitchd || return 1
     h_app exit --cleanup || return 1
     h_wait "h_gone $h_old" || return 1
     if test -e "$h_dir/ovs-vswitchd.pid"; then
@@ -174,26 +210,38 @@ h_stop_daemon() {
     if test -n "$(ovs-dpctl dump-dps)"; then
         echo 'a datapath is left:' && ovs-dpctl show && return 1
     fi
-    return 0
+    echo yes >"$h_dir/clean"
 }
 
 h_stop() {
     h_stop_daemon || return 1
-    ovs-appctl -t ovsdb-server exit
+    h_kill_db TERM
     h_check_logs
+}
+
+# h_batch LIST COMMAND: has one ip carry COMMAND out for each line of the file.
+h_batch() {
+    h_lines=
+    while read -r h_line; do
+        h_lines="$h_lines$2$h_line
+"
+    done <"$h_dir/$1"
+    test -z "$h_lines" || ip -force -batch - <<END
+$h_lines
+END
 }
 
 # The end of every test, whatever happened.  Says nothing: the test's verdict is already made.
 h_cleanup() {
     for h_file in "$h_dir"/*.pid; do
-        test ! -s "$h_file" || kill -KILL "$(cat "$h_file")"
+        test ! -s "$h_file" || { read -r h_read <"$h_file" && kill -KILL "$h_read"; }
     done
-    while read -r h_ns; do
-        ip netns pids "$h_ns" | xargs -r kill -KILL
-        ip netns del "$h_ns"
-    done <"$h_dir/namespaces"
-    while read -r h_link; do ip link del "$h_link"; done <"$h_dir/links"
-    for h_dp in $(ovs-dpctl dump-dps); do ovs-dpctl del-dp "$h_dp"; done
+    # What runs in the namespaces ends; then they go, and the links.
+    h_pids=$(h_batch namespaces 'netns pids ')
+    test -z "$h_pids" || kill -KILL $h_pids
+    h_batch namespaces 'netns del '
+    h_batch links 'link del '
+    test -s "$h_dir/clean" || for h_dp in $(ovs-dpctl dump-dps); do ovs-dpctl del-dp "$h_dp"; done
     rm -rf "$h_dir"
 } >/dev/null 2>&1
 
@@ -201,25 +249,25 @@ h_cleanup() {
 
 # h_ns NAME...: network namespaces, with loopback up.
 h_ns() {
-    for h_name; do
-        echo "$h_name" >>"$h_dir/namespaces"
-        ip netns add "$h_name" && ip -n "$h_name" link set lo up || return 1
-        test ! -e /proc/sys/net/ipv6 ||
-            ip netns exec "$h_name" sh -c 'for f in all default; do echo 1 >/proc/sys/net/ipv6/conf/$f/disable_ipv6; done'
-    done
+    printf '%s\n' "$@" >>"$h_dir/namespaces"
+    ip -batch - <<END || return 1
+$(printf 'netns add %s\n' "$@")
+END
+    for h_name; do ip -n "$h_name" link set lo up || return 1; done
 }
 
 # h_link PORT NS [ADDRESS]: a veth pair, PORT here and PORT in NS, both up.
 h_link() {
     echo "$1" >>"$h_dir/links"
-    ip link add "$1" type veth peer name "$1" netns "$2" || return 1
-    ip link set "$1" up
-    if test -n "${3-}"; then
-        ip -n "$2" addr add "$3" dev "$1" || return 1
-    fi
-    ip -n "$2" link set "$1" up || return 1
-    # A link just made has no carrier for some milliseconds.
-    h_wait "ip -n $2 link show $1 | grep 'state UP'"
+    ip -batch - <<END && ip -n "$2" -batch - <<END2 || return 1
+link add $1 type veth peer name $1 netns $2
+link set $1 up
+END
+${3:+addr add $3 dev $1}
+link set $1 up
+END2
+    # A link just made has no carrier for some milliseconds.  That of the end that came up last, NS's, is seen to first.
+    h_wait "read -r h_state </sys/class/net/$1/operstate && test \$h_state = up"
 }
 
 # h_veth PORT NS BRIDGE [ADDRESS [VSCTL-ARGUMENT...]]: such a pair, PORT being a port of BRIDGE.
@@ -244,11 +292,27 @@ h_idle() {
 
 h_in() { ip netns exec "$@"; } # NS COMMAND...
 
+# NS ARGUMENT...: ping there.  It looks at no file of /sys, which must not be mounted anew then: that costs half.
+h_ping_in() {
+    h_where=$1
+    shift
+    if test -x /bin/busybox && test -x /bin/ping; then
+        /bin/busybox nsenter --net="/run/netns/$h_where" /bin/ping "$@"
+    else
+        h_in "$h_where" ping "$@"
+    fi
+}
+
 # h_neighbours NS PORT ADDRESS NS PORT ADDRESS: two stations that know each other's Ethernet address for good, and never
 # ask again: a question in the background, five seconds after the last answer, is a miss that no test has counted on.
 h_neighbours() {
-    ip -n "$1" neigh replace "$6" lladdr "$(h_in "$4" cat "/sys/class/net/$5/address")" dev "$2" nud permanent &&
-        ip -n "$4" neigh replace "$3" lladdr "$(h_in "$1" cat "/sys/class/net/$2/address")" dev "$5" nud permanent
+    ip -n "$1" neigh replace "$6" lladdr "$(h_mac "$4" "$5")" dev "$2" nud permanent &&
+        ip -n "$4" neigh replace "$3" lladdr "$(h_mac "$1" "$2")" dev "$5" nud permanent
+}
+
+# NS PORT
+h_mac() {
+    h_line=$(ip -n "$1" -br link show "$2") && set -- $h_line && echo "$3"
 }
 
 # h_ping NS ADDRESS [COUNT [OPTION...]]: no packet may be lost.  The first goes alone: it is the one that climbs, and ping waits, once it has had
@@ -259,14 +323,22 @@ h_ping() {
     test $# -eq 0 || shift
     for h_n in 1 $((h_count - 1)); do
         test "$h_n" -gt 0 || continue
-        h_in "$h_from" ping -n -i 0.1 -W "$h_patience" -c "$h_n" "$@" "$h_to" >ping.out 2>&1 || { cat ping.out; return 1; }
-        grep ' 0% packet loss' ping.out || { cat ping.out; return 1; }
+        h_ping_in "$h_from" -n -i 0.1 -W "$h_patience" -c "$h_n" "$@" "$h_to" >ping.out 2>&1 || { cat ping.out; return 1; }
+        h_says ' 0% packet loss' ping.out || { cat ping.out; return 1; }
     done
+}
+
+# h_says TEXT FILE: grep -F without a process, for short files.
+h_says() {
+    while read -r h_line; do
+        case $h_line in *"$1"*) return 0 ;; esac
+    done <"$2"
+    return 1
 }
 
 # h_no_ping NS ADDRESS: nothing may come back.
 h_no_ping() {
-    if h_in "$1" ping -n -c 2 -i 0.1 -W 1 "$2" >ping.out 2>&1; then
+    if h_ping_in "$1" -n -c 2 -i 0.1 -W 1 "$2" >ping.out 2>&1; then
         cat ping.out
         return 1
     fi
