@@ -164,25 +164,54 @@ read_counts() {
 # phase NAME SECONDS COMMAND...: runs it for at most that long; its output goes to a log, its counts are added up.  One
 # that fails without saying which test failed counts as a failure itself; "build" phases are not tests.
 phase() {
-    local name=$1 limit=$2 log=build/logs/${1// /-}.log begin=$SECONDS rc counts result=
-    shift 2
+    local name=$1 begin=$SECONDS
+
     printf '%-44s' "$name ..."
+    limited "$@"
+    verdict "$name" "$2" $? $((SECONDS - begin))
+}
+
+# limited NAME SECONDS COMMAND...
+limited() {
+    local log=build/logs/${1// /-}.log limit=$2
+
+    shift 2
     timeout --kill-after=30 "$limit" "$@" </dev/null >"$log" 2>&1
-    rc=$?
+}
+
+# verdict NAME SECONDS STATUS TOOK: what is to be said of it.
+verdict() {
+    local log=build/logs/${1// /-}.log limit=$2 rc=$3 took=$4 counts result=
+
     counts=$(read_counts "$log")
     if [[ -n $counts ]]; then
         # shellcheck disable=SC2086
         count $counts
     fi
     if ((rc == 0)); then
-        printf '%4d s  ok%s\n' $((SECONDS - begin)) "${result:+: $result}"
+        printf '%4d s  ok%s\n' "$took" "${result:+: $result}"
         return 0
     fi
     [[ $counts =~ ^[0-9]+\ [1-9] ]] || failed=$((failed + 1))
     ((rc != 124 && rc != 137)) || result="the time limit of $limit s ran out"
-    printf '%4d s  FAILED%s (%s)\n' $((SECONDS - begin)) "${result:+: $result}" "$log"
+    printf '%4d s  FAILED%s (%s)\n' "$took" "${result:+: $result}" "$log"
     broken+=("$log")
     return 1
+}
+
+# beside NAME SECONDS COMMAND...: begins a phase beside the next one; joined says what became of it.
+beside() {
+    beside=("$@")
+    { begin=$SECONDS; limited "$@"; echo $? $((SECONDS - begin)); } >build/logs/beside &
+}
+
+joined() {
+    local rc=1 took=0
+
+    wait
+    printf '%-44s' "${beside[0]} ..."
+    read -r rc took <build/logs/beside
+    verdict "${beside[0]}" "${beside[1]}" "$rc" "$took"
 }
 
 # Runs each program in a guest, as a test of its own: status 77 is "not here".
@@ -247,11 +276,12 @@ check() {
         phase "kernel tests in UML" 400 bash -c 'guest_program uml 1 build/check/tests/system/test-*'
         phase "scenarios in UML" 3600 make -C build/check check-system
         phase "QEMU kernel image" 300 utilities/guest --kernel qemu --fetch
-        phase "dispatch scenarios in QEMU, 4 CPUs" 1800 make -C build/check check-system-qemu
     fi
-    if [[ -x build/asan/vswitchd/ovs-vswitchd ]]; then
-        phase "dispatch scenarios in QEMU, sanitizers" 2400 make -C build/asan check-system-qemu
-    fi
+    # Two guests that have four CPUs, and use one most of the time: one beside the other.
+    [[ -x build/asan/vswitchd/ovs-vswitchd ]] &&
+        beside "dispatch scenarios in QEMU, sanitizers" 2400 make -C build/asan check-system-qemu
+    [[ -x build/check/vswitchd/ovs-vswitchd ]] && phase "dispatch scenarios in QEMU, 4 CPUs" 1800 make -C build/check check-system-qemu
+    [[ -x build/asan/vswitchd/ovs-vswitchd ]] && joined
     if ((${#broken[@]})); then
         show_failures
         echo
