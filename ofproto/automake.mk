@@ -42,3 +42,4 @@ lib_libsluice_a_SOURCES += \
 	ofproto/lesson.c ofproto/lesson.h ofproto/learned.c ofproto/learned.h ofproto/learn-queue.c ofproto/learn-queue.h \
 	ofproto/xlate-learn.c ofproto/upcall-learn.c ofproto/ofproto-learn.c \
 	ofproto/evict.c ofproto/evict.h ofproto/ofproto-limit.c
+lib_libsluice_a_SOURCES += ofproto/ofproto-monitor.c ofproto/ofproto-monitor.h ofproto/ofproto-catchup.c

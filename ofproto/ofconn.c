@@ -61,6 +61,8 @@ static const struct handler_entry handlers[OFPMSG_N] = {
     [OFPMSG_FLOW_STATS_REQUEST] = { handle_flow_stats, false },
     [OFPMSG_FLOW_COUNTS_REQUEST] = { handle_flow_counts, false },
     [OFPMSG_AGGREGATE_REQUEST] = { handle_aggregate, false },
+    [OFPMSG_FLOW_MONITOR_REQUEST] = { handle_flow_monitor, false },
+    [OFPMSG_FLOW_MONITOR_CANCEL] = { handle_flow_monitor_cancel, false },
     [OFPMSG_BUNDLE_CTRL] = { handle_bundle_ctrl, true },
     [OFPMSG_BUNDLE_ADD] = { handle_bundle_add, true },
     [OFPMSG_PACKET_OUT] = { handle_packet_out, true },
@@ -119,7 +121,10 @@ static enum ofp_error serve(struct ofconn *c, const void *data, size_t len)
     if (h->writes && c->role == OFP_ROLE_SLAVE) {
         return c->version == OFP10_VERSION ? OFPERR_OFPBRC_EPERM : OFPERR_OFPBRC_IS_SECONDARY;
     }
+    c->ofproto->served = c;
+    c->ofproto->served_xid = msg.xid;
     error = h->handler(c, &msg);
+    c->ofproto->served = NULL;
     if (msg.id == OFPMSG_SET_CONFIG || msg.id == OFPMSG_SET_ASYNC || msg.id == OFPMSG_ROLE_REQUEST || msg.id == OFPMSG_SET_CONTROLLER_ID) {
         ofproto_update_punts(c->ofproto);
     }
@@ -139,6 +144,9 @@ void ofconn_room(struct ofconn *c)
 {
     if (c->dump) {
         flow_dump_go_on(c);
+    }
+    if (!c->dump) {
+        monitors_go_on(c);
     }
     ofconn_rate_room(c);
 }
@@ -207,6 +215,7 @@ void ofconn_destroy(struct ofconn *c)
         c->next->prev_next = c->prev_next;
     }
     flow_dump_destroy(c->dump);
+    monitors_destroy(c->monitors);
     ofbundle_destroy_all(c);
     ofconn_rate_uninit(c);
     if (c->owns_conn) {

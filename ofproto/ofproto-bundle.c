@@ -5,6 +5,7 @@
 #include <config.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/util.h"
@@ -115,6 +116,9 @@ static enum ofp_error commit(struct ofconn *c, struct ofbundle *b)
         }
     }
     tables_commit(&x);
+    if (b->msgs.len) { /* Flow monitors tell their own client of the first. */
+        memcpy(&o->served_xid, b->msgs.data + 4, sizeof o->served_xid);
+    }
     ofproto_committed(o, &x, OFPRR_DELETE);
     return OFPERR_NONE;
 }

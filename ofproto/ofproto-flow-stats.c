@@ -7,9 +7,12 @@
 #include <stdlib.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/log.h"
 #include "lib/base/util.h"
 #include "lib/ofp/ofp-match.h"
 #include "ofproto/ofproto-private.h"
+
+LOG_MODULE(ofproto_stats);
 
 struct flow_dump {
     struct rule **rules; /* A reference each, from 'next' on. */
@@ -83,10 +86,9 @@ static void put_rule(struct ofconn *c, struct flow_dump *d, struct rule *r, uint
     struct ofp_flow_stats stats;
 
     ofproto_describe(r, c->version, d->nx, now, &match, &actions, &stats);
-    if (d->counts) {
-        ofp_reply_flow_counts(&d->reply, &stats);
-    } else {
-        ofp_reply_flow_stats(&d->reply, &stats);
+    if (d->counts ? ofp_reply_flow_counts(&d->reply, &stats) : ofp_reply_flow_stats(&d->reply, &stats)) {
+        log_warn_rl(6, "%s<->%s: a flow of table %u with %zu bytes of actions is too long to be told", c->ofproto->name, ofp_conn_name(c->conn),
+                    stats.table_id, stats.actions.n);
     }
     buf_uninit(&match);
     buf_uninit(&actions);

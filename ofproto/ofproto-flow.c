@@ -195,6 +195,7 @@ void ofproto_committed(struct ofproto *o, struct tables_txn *x, enum ofp_removed
             ofconn_notify(o, OFP_ASYNC_FLOW_REMOVED, why, put_removed, &(struct removal) { change->rule, why, now });
         }
     }
+    monitors_tell(o, x, reason);
     tables_end(x);
     if (any) {
         o->ops->changed(o->aux);

@@ -16,6 +16,7 @@
 
 struct controller;
 struct event;
+struct monitors;
 struct ofconn;
 struct snooper;
 struct ofconn_rate;
@@ -50,6 +51,9 @@ struct ofproto {
     struct ofconn *conns; /* List. */
     bool have_generation;
     uint64_t generation;  /* The last that a controller gave with a role. */
+    uint64_t last_change; /* Number of the last change of the tables. */
+    struct ofconn *served; /* Whose request is being carried out; NULL: nobody's. */
+    be32 served_xid;
 };
 
 extern struct ofproto *ofproto_all; /* The first of a list.  Main's. */
@@ -73,6 +77,7 @@ struct ofconn {
     struct flow_dump *dump;     /* A long answer on its way; the connection is held. */
     struct ofbundle *bundles;   /* That it has opened. */
     struct ofconn_rate *rate;   /* Of packet-ins; NULL: no limit, and none has had to wait. */
+    struct monitors *monitors;  /* Of flows; NULL: it never asked. */
 };
 
 /* ofconn.c */
@@ -158,6 +163,13 @@ int packet_in_reason(const struct ofconn *c, const struct pin *p);
 void packet_in_send(struct ofconn *c, const struct pin *p);
 /* Clients have come, gone, or want something else: tables hand up what somebody wants, and no more. */
 void ofproto_update_punts(struct ofproto *o);
+/* ofproto-monitor.c */
+ofproto_handler handle_flow_monitor, handle_flow_monitor_cancel;
+/* X's changes are visible: tells whom has monitors for them; REASON is why rules have left. */
+void monitors_tell(struct ofproto *o, const struct tables_txn *x, enum ofp_removed_reason reason);
+void monitors_destroy(struct monitors *m); /* Accepts NULL. */
+/* ofproto-catchup.c: there may be room for what C's monitors have not told yet. */
+void monitors_go_on(struct ofconn *c);
 /* ofproto-bundle.c */
 ofproto_handler handle_bundle_ctrl, handle_bundle_add;
 void ofbundle_destroy_all(struct ofconn *c);

@@ -59,6 +59,7 @@ struct rule {
     uint64_t cookie;
     uint64_t created;  /* ms, CLOCK_MONOTONIC. */
     uint64_t modified; /* The same; atomic, relaxed.  A learned flow's is when it was last learned. */
+    uint64_t changed, match_since; /* Main's: see ofproto-monitor.h. */
     uint64_t serial;            /* In the order of their making; one that is modified keeps its place. */
     struct rule_counts *counts;
     struct table_counts *table_counts; /* A reference, from when it is in a table on. */

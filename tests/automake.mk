@@ -76,6 +76,7 @@ check_PROGRAMS += \
 	tests/unit/test-xlate-trace \
 	tests/unit/test-pin \
 	tests/unit/test-ofproto-packet \
+	tests/unit/test-monitor \
 	tests/unit/test-slow \
 	tests/unit/test-odp-apply \
 	tests/unit/test-xlate-tables-random \
@@ -108,6 +109,7 @@ tests_unit_test_flowprobe_SOURCES = tests/unit/test-flowprobe.c utilities/flowpr
 tests_unit_test_ofp_conn_SOURCES = tests/unit/test-ofp-conn.c tests/unit/io-kit.h
 tests_unit_test_ofp_hello_SOURCES = tests/unit/test-ofp-hello.c tests/unit/io-kit.h
 tests_unit_test_ofproto_packet_SOURCES = tests/unit/test-ofproto-packet.c tests/unit/io-kit.h
+tests_unit_test_monitor_SOURCES = tests/unit/test-monitor.c tests/unit/io-kit.h
 tests_unit_test_controller_SOURCES = tests/unit/test-controller.c tests/unit/io-kit.h
 tests_unit_test_ofp_rconn_SOURCES = tests/unit/test-ofp-rconn.c tests/unit/io-kit.h
 tests_unit_test_ofp_msg_SOURCES = tests/unit/test-ofp-msg.c tests/ofp/ofp-msg-text.c tests/ofp/ofp-msg-text.h
@@ -173,6 +175,7 @@ SYSTEM_AT = \
 	tests/system/packet-in.at tests/system/meter.at \
 	tests/system/openflow-flows.txt \
 	tests/system/learn.at \
+	tests/system/monitor.at \
 	tests/system/ping.at \
 	tests/system/herd.at \
 	tests/system/change.at \
