@@ -41,6 +41,7 @@ static const struct handler_entry handlers[OFPMSG_N] = {
     [OFPMSG_FLOW_MOD_TABLE_ID] = { handle_flow_mod_table_id, false },
     [OFPMSG_SET_CONTROLLER_ID] = { handle_set_controller_id, false },
     [OFPMSG_PORT_DESC_REQUEST] = { handle_port_desc, false },
+    [OFPMSG_PORT_MOD] = { handle_port_mod, true },
     [OFPMSG_PORT_STATS_REQUEST] = { handle_port_stats, false },
     [OFPMSG_QUEUE_STATS_REQUEST] = { handle_queue_stats, false },
     [OFPMSG_QUEUE_GET_CONFIG_REQUEST] = { handle_queue_config, false },

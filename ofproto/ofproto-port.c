@@ -1,18 +1,45 @@
 /* Requests about ports and queues, and what controllers are told when ports change. */
 #include <config.h>
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/log.h"
 #include "ofproto/ofproto-private.h"
 
-static const struct ofp_port *find_port(const struct ofproto *o, ofp_port_t no)
+LOG_MODULE(ofproto_port);
+
+/* Of the bits of 'config' that of the device; all others are controllers'. */
+#define DEVICE_CONFIG ((uint32_t) OFPPC_PORT_DOWN)
+
+static int compare_number(const void *no_, const void *port_)
 {
-    for (size_t i = 0; i < o->n_ports; i++) {
-        if (ofp_port_eq(o->ports[i].port_no, no)) {
-            return &o->ports[i];
+    const ofp_port_t *no = no_;
+    const struct ofp_port *port = port_;
+
+    return no->n < port->port_no.n ? -1 : no->n > port->port_no.n;
+}
+
+static struct ofp_port *find_port(const struct ofproto *o, ofp_port_t no)
+{
+    return o->n_ports ? bsearch(&no, o->ports, o->n_ports, sizeof *o->ports, compare_number) : NULL;
+}
+
+uint32_t ofproto_port_config(const struct ofproto *o, ofp_port_t no)
+{
+    const struct ofp_port *port = find_port(o, no);
+
+    return port ? port->config & ~DEVICE_CONFIG : 0;
+}
+
+void ofproto_keep_port_configs(struct ofproto *o, const struct ofp_port *old, size_t n_old)
+{
+    for (size_t i = 0; i < n_old; i++) {
+        struct ofp_port *port = old[i].config & ~DEVICE_CONFIG ? find_port(o, old[i].port_no) : NULL;
+        if (port && !strcmp(port->name, old[i].name)) {
+            port->config |= old[i].config & ~DEVICE_CONFIG;
         }
     }
-    return NULL;
 }
 
 enum ofp_error handle_port_desc(struct ofconn *c, const struct ofp_msg *msg)
@@ -109,6 +136,10 @@ static void put_change(struct ofconn *c, struct buf *b, const void *what_)
 {
     const struct port_change *what = what_;
 
+    /* Before 1.5 who configures a port is not told of what it has done. */
+    if (c == c->ofproto->served && c->version < OFP15_VERSION) {
+        return;
+    }
     ofp_put_port_status(b, c->version, what->reason, what->port);
 }
 
@@ -140,4 +171,55 @@ void ofproto_tell_ports(struct ofproto *o, const struct ofp_port *old, size_t n_
             k++;
         }
     }
+}
+
+/* ---- Port-mods. ---- */
+
+/* What the datapath does with a port's packets is translation's to know; whether its device is up is the kernel's. */
+static enum ofp_error configure(struct ofproto *o, struct ofp_port *port, uint32_t config)
+{
+    uint32_t changed = port->config ^ config;
+
+    if (changed & OFPPC_PORT_DOWN) {
+        int error = o->ops->port_set_up(port->port_no, !(config & OFPPC_PORT_DOWN), o->aux);
+        if (error) {
+            log_warn_rl(6, "bridge %s: a controller cannot set port %s %s: %s", o->name, port->name, config & OFPPC_PORT_DOWN ? "down" : "up",
+                        strerror(-error));
+            return OFPERR_OFPPMFC_EPERM;
+        }
+    }
+    if (changed) {
+        port->config = config;
+        tell(o, OFPPR_MODIFY, port);
+    }
+    if (changed & ~DEVICE_CONFIG) {
+        o->ops->port_config_changed(o->aux);
+    }
+    return OFPERR_NONE;
+}
+
+enum ofp_error handle_port_mod(struct ofconn *c, const struct ofp_msg *msg)
+{
+    struct ofp_port_mod mod;
+    enum ofp_error error = ofp_decode_port_mod(msg, &mod);
+
+    if (error) {
+        return error;
+    }
+    struct ofp_port *port = find_port(c->ofproto, mod.port_no);
+    if (!port) {
+        return OFPERR_OFPPMFC_BAD_PORT;
+    }
+    if (!eth_addr_eq(port->hw_addr, mod.hw_addr)) {
+        return OFPERR_OFPPMFC_BAD_HW_ADDR;
+    }
+    if (mod.advertise && mod.advertise != port->advertised) {
+        return OFPERR_OFPPMFC_BAD_ADVERTISE; /* What a device advertises is the administrator's. */
+    }
+    /* Later versions know one bit for all that comes in. */
+    if (msg->version != OFP10_VERSION && mod.mask & OFPPC_NO_RECV) {
+        mod.mask |= OFPPC_NO_RECV_STP;
+        mod.config |= mod.config & OFPPC_NO_RECV ? OFPPC_NO_RECV_STP : 0;
+    }
+    return configure(c->ofproto, port, (port->config & ~mod.mask) | (mod.config & mod.mask));
 }

@@ -121,7 +121,9 @@ typedef enum ofp_error ofproto_handler(struct ofconn *c, const struct ofp_msg *m
 ofproto_handler handle_features, handle_get_config, handle_set_config, handle_barrier, handle_desc, handle_role, handle_get_async,
     handle_set_async, handle_set_flow_format, handle_set_packet_in_format, handle_flow_mod_table_id, handle_set_controller_id;
 /* ofproto-port.c */
-ofproto_handler handle_port_desc, handle_port_stats, handle_queue_stats, handle_queue_config;
+ofproto_handler handle_port_desc, handle_port_mod, handle_port_stats, handle_queue_stats, handle_queue_config;
+/* The ports that were there before stay configured as they were. */
+void ofproto_keep_port_configs(struct ofproto *o, const struct ofp_port *old, size_t n_old);
 void ofproto_tell_ports(struct ofproto *o, const struct ofp_port *old, size_t n_old);
 /* ofproto-table.c */
 ofproto_handler handle_table_stats, handle_table_features;

@@ -94,6 +94,7 @@ void ofproto_set_ports(struct ofproto *o, const struct ofp_port *ports, size_t n
     if (n) {
         qsort(o->ports, n, sizeof *o->ports, compare_ports);
     }
+    ofproto_keep_port_configs(o, old, n_old);
     ofproto_tell_ports(o, old, n_old);
     free(old);
 }

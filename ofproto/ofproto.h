@@ -29,6 +29,10 @@ struct ofproto_ops {
     void (*controllers_changed)(void *aux);
     /* Has the bridge do PO->acts with a packet.  0 or -errno. */
     int (*packet_out)(const struct engine_packet_out *po, void *aux);
+    /* What controllers have configured of ports (ofproto_port_config()) has changed: to be told to translation. */
+    void (*port_config_changed)(void *aux);
+    /* Sets the device of port PORT_NO up or down.  0 or -errno. */
+    int (*port_set_up)(ofp_port_t port_no, bool up, void *aux);
 };
 
 /* OPS stays the caller's, unchanged.  Nothing listens yet. */
@@ -46,6 +50,8 @@ struct tables *ofproto_tables(struct ofproto *o);
 void ofproto_set_datapath_id(struct ofproto *o, uint64_t id);
 /* The ports that there are now: controllers are told what has changed. */
 void ofproto_set_ports(struct ofproto *o, const struct ofp_port *ports, size_t n);
+/* How port PORT_NO is to be treated: OFPPC_* but for PORT_DOWN, which is the device's.  A port keeps it as long as it is there. */
+uint32_t ofproto_port_config(const struct ofproto *o, ofp_port_t port_no);
 /* Versions that may be spoken, bit N for version byte N. */
 #define OFPROTO_VERSIONS (1u << OFP10_VERSION | 1u << OFP13_VERSION | 1u << OFP14_VERSION | 1u << OFP15_VERSION)
 /* Opens RUNDIR/NAME.mgmt, for ovs-ofctl, and NAME.snoop, unless they are open.  A failure is logged, and tried again. */

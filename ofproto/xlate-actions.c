@@ -10,6 +10,7 @@
 
 #include "lib/base/util.h"
 #include "lib/ofp/ofp-msg-meter.h"
+#include "lib/ofp/ofp-msg-port.h"
 #include "ofproto/xlate-acts.h"
 #include "ofproto/xlate-config.h"
 #include "ofproto/xlate-pipeline.h"
@@ -26,7 +27,7 @@ static void output_all(struct xlate_ctx *ctx, bool flood)
     for (size_t i = 0; i < br->n_bundles; i++) {
         const struct xbundle *b = br->bundles[i];
         for (size_t k = 0; k < b->n_ports; k++) {
-            if (!ofp_port_eq(b->ports[k]->ofp, in_port_now(ctx)) && (b->floodable || !flood)) {
+            if (!ofp_port_eq(b->ports[k]->ofp, in_port_now(ctx)) && !(flood && (!b->floodable || b->ports[k]->config & OFPPC_NO_FLOOD))) {
                 xlate_output(ctx, b->ports[k]);
             }
         }

@@ -65,6 +65,7 @@ struct xport {
     /* Where upcalls of what comes in here are to go (odp-cookie.h); 0: not known.  The only field that changes in a snapshot that is
      * published: the engine sets it when the mode of dispatch changes, then has all flows translated again.  Atomic, relaxed. */
     uint32_t upcall_pid;
+    uint32_t config; /* OFPPC_*, as controllers have it. */
     bool is_patch;
 };
 

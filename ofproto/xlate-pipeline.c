@@ -11,6 +11,7 @@
 #include "lib/base/log.h"
 #include "lib/base/util.h"
 #include "lib/odp/odp-cookie.h"
+#include "lib/ofp/ofp-msg-port.h"
 #include "ofproto/recirc.h"
 #include "ofproto/xlate-config.h"
 
@@ -240,6 +241,10 @@ static void miss(struct xlate_ctx *ctx)
     struct pipeline *p = ctx->pipeline;
 
     if (tables_punts(p->bridge->tables) & TABLES_PUNT_MISS) {
+        const struct xport *port = xbridge_port_by_ofp(p->bridge, (ofp_port_t) { ntohs(ctx->flow.ofp_in_port) });
+        if (port && port->config & OFPPC_NO_PACKET_IN) {
+            return;
+        }
         p->rule = NULL;
         xlate_controller(ctx, OFPR_NO_MATCH, ODP_COOKIE_MISS, 0, UINT16_MAX, (struct bytes) { NULL, 0 });
     }

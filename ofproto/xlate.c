@@ -11,6 +11,7 @@
 #include "lib/base/log.h"
 #include "lib/odp/odp-actions.h"
 #include "lib/odp/odp-cookie.h"
+#include "lib/ofp/ofp-msg-port.h"
 #include "ofproto/xlate-config.h"
 #include "ofproto/xlate-ctx.h"
 
@@ -188,6 +189,25 @@ void xlate_put_slow(const struct xlate_out *out, struct attrbuf *b)
     odp_put_cookie(b, out->pid, &cookie);
 }
 
+/* Does the bridge look at what comes in at PORT?  Frames of the spanning tree protocol have a bit of their own. */
+static bool may_receive(struct xlate_ctx *ctx, const struct xport *port)
+{
+    uint32_t closed = port->config & (OFPPC_NO_RECV | OFPPC_NO_RECV_STP);
+
+    if (likely(!closed)) {
+        return true;
+    }
+    if (closed != (OFPPC_NO_RECV | OFPPC_NO_RECV_STP)) {
+        static const struct eth_addr stp = { { 0x01, 0x80, 0xc2, 0x00, 0x00, 0x00 } };
+        XLATE_LOOK(ctx, eth_dst);
+        if (closed != (eth_addr_eq(xlate_now(ctx)->eth_dst, stp) ? OFPPC_NO_RECV_STP : OFPPC_NO_RECV)) {
+            return true;
+        }
+    }
+    XLATE_TRACE(ctx, STEP_NOTE, "OFPPC_NO_RECV set on input port, dropping");
+    return false;
+}
+
 enum xlate_verdict xlate_bridge(struct xlate_ctx *ctx, const struct xport *in_port)
 {
     if (unlikely(ctx->depth == XLATE_MAX_DEPTH || ctx->n_visits == XLATE_MAX_VISITS)) {
@@ -204,7 +224,9 @@ enum xlate_verdict xlate_bridge(struct xlate_ctx *ctx, const struct xport *in_po
     struct xlate_step *outer = unlikely(ctx->trace) ? xlate_trace_enter(ctx->trace, STEP_BRIDGE, "bridge(\"%s\")", br->name) : NULL;
     ctx->n_visits++;
     ctx->depth++;
-    enum xlate_verdict verdict = br->tables ? xlate_pipeline(ctx, in_port) : xlate_normal(ctx, in_port);
+    enum xlate_verdict verdict = !may_receive(ctx, in_port) ? XLATE_NO_RECV
+                                 : br->tables               ? xlate_pipeline(ctx, in_port)
+                                                            : xlate_normal(ctx, in_port);
     ctx->depth--;
     if (unlikely(ctx->trace)) {
         xlate_trace_leave(ctx->trace, outer);
@@ -283,6 +305,10 @@ void xlate_output(struct xlate_ctx *ctx, const struct xport *port)
 {
     if (unlikely(ctx->out->actions.overflow)) {
         return; /* The packet will be dropped; what else would be done to it is of no use. */
+    }
+    if (unlikely(port->config & OFPPC_NO_FWD)) {
+        XLATE_TRACE(ctx, STEP_NOTE, "OFPPC_NO_FWD set, skipping output");
+        return;
     }
     if (port->is_patch) {
         if (port->peer) {

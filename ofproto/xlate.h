@@ -48,6 +48,7 @@ struct effect {
 #define XLATE_VERDICTS                                                                       \
     VERDICT(FORWARD,        "forwarded")                                                     \
     VERDICT(NO_PORT,        "the input port is in no bridge")                                \
+    VERDICT(NO_RECV,        "the input port is not to receive it (OFPPC_NO_RECV)")                   \
     VERDICT(SECURE,         "the bridge has no OpenFlow rule (fail_mode=secure)")            \
     VERDICT(VLAN,           "the input port does not carry the packet's VLAN")               \
     VERDICT(RESERVED,       "reserved multicast address")                                    \

@@ -76,7 +76,7 @@ check_PROGRAMS += \
 	tests/unit/test-xlate-trace \
 	tests/unit/test-pin \
 	tests/unit/test-ofproto-packet \
-	tests/unit/test-monitor \
+	tests/unit/test-monitor tests/unit/test-port-mod \
 	tests/unit/test-slow \
 	tests/unit/test-odp-apply \
 	tests/unit/test-xlate-tables-random \
@@ -110,6 +110,7 @@ tests_unit_test_ofp_conn_SOURCES = tests/unit/test-ofp-conn.c tests/unit/io-kit.
 tests_unit_test_ofp_hello_SOURCES = tests/unit/test-ofp-hello.c tests/unit/io-kit.h
 tests_unit_test_ofproto_packet_SOURCES = tests/unit/test-ofproto-packet.c tests/unit/io-kit.h
 tests_unit_test_monitor_SOURCES = tests/unit/test-monitor.c tests/unit/io-kit.h
+tests_unit_test_port_mod_SOURCES = tests/unit/test-port-mod.c tests/unit/io-kit.h tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_controller_SOURCES = tests/unit/test-controller.c tests/unit/io-kit.h
 tests_unit_test_ofp_rconn_SOURCES = tests/unit/test-ofp-rconn.c tests/unit/io-kit.h
 tests_unit_test_ofp_msg_SOURCES = tests/unit/test-ofp-msg.c tests/ofp/ofp-msg-text.c tests/ofp/ofp-msg-text.h
@@ -176,6 +177,7 @@ SYSTEM_AT = \
 	tests/system/openflow-flows.txt \
 	tests/system/learn.at \
 	tests/system/monitor.at \
+	tests/system/portmod.at \
 	tests/system/ping.at \
 	tests/system/herd.at \
 	tests/system/change.at \

@@ -71,8 +71,28 @@ static int packet_out(const struct engine_packet_out *po, void *br_)
     return br->vswitch->engine ? engine_packet_out(br->vswitch->engine, po) : -ENODEV;
 }
 
+static void port_config_changed(void *br) { vswitch_want(((struct bridge *) br)->vswitch, WORK_PUBLISH); }
+
+/* What becomes of it is an event's to find, as all that happens to devices. */
+static int port_set_up(ofp_port_t no, bool up, void *br_)
+{
+    struct bridge *br = br_;
+    const struct iface *iface = iface_by_ofp(br, no);
+
+    if (!iface) {
+        return -ENODEV;
+    }
+    bool has_device = iface->type != IFACE_PATCH && strcmp(br->vswitch->datapath_type, "sim");
+    return has_device ? link_set_up(br->vswitch->rtnl, iface->name, up) : -EOPNOTSUPP;
+}
+
 static const struct ofproto_ops ops = {
-    .changed = tables_changed, .port_stats = port_stats, .controllers_changed = controllers_changed, .packet_out = packet_out
+    .changed = tables_changed,
+    .port_stats = port_stats,
+    .controllers_changed = controllers_changed,
+    .packet_out = packet_out,
+    .port_config_changed = port_config_changed,
+    .port_set_up = port_set_up,
 };
 
 static uint32_t features_of_speed(uint64_t bps, bool full)

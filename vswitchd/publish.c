@@ -14,7 +14,7 @@
 
 static bool usable(const struct iface *iface) { return iface->up && !ofp_port_eq(iface->ofp, OFPP_NONE); }
 
-static void add_bundle(struct xbridge *xbr, const struct port *port)
+static void add_bundle(struct xbridge *xbr, const struct bridge *br, const struct port *port)
 {
     struct xbundle *b = NULL;
 
@@ -36,6 +36,8 @@ static void add_bundle(struct xbridge *xbr, const struct port *port)
         }
         struct xport *p = xbundle_add_port(b, iface->name, iface->ofp, iface->odp);
         p->is_patch = iface->type == IFACE_PATCH;
+        p->config = ofproto_port_config(br->ofproto, iface->ofp);
+        b->floodable &= !(p->config & OFPPC_NO_FLOOD);
     }
 }
 
@@ -85,7 +87,7 @@ static struct xconfig *build_config(struct vswitch *v)
         xbr->forward_bpdu = br->forward_bpdu;
         xbr->flood_vlans = br->flood_vlans;
         for (size_t j = 0; j < br->n_ports; j++) {
-            add_bundle(xbr, br->ports[j]);
+            add_bundle(xbr, br, br->ports[j]);
         }
     }
     for (size_t i = 0; i < c->n_bridges; i++) {
