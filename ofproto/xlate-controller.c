@@ -74,8 +74,13 @@ NOINLINE void xlate_controller_metered(struct xlate_ctx *ctx, unsigned int reaso
 
 /* ---- Packet-outs. ---- */
 
-/* Some port that the kernel can send upcalls for: what a packet-out sends to controllers goes there. */
-static const struct xport *any_port(const struct xconfig *config)
+void xlate_outside_init(struct xlate_outside *o, const struct xbridge *br, ofp_port_t no)
+{
+    o->bundle = (struct xbundle) { .name = br->name, .bridge = (struct xbridge *) br, .vlan_mode = VLAN_TRUNK, .trunks = { .any = true } };
+    o->port = (struct xport) { .name = br->name, .ofp = no, .odp = ODPP_NONE, .bundle = &o->bundle };
+}
+
+const struct xport *xlate_any_port(const struct xconfig *config)
 {
     for (size_t i = 0; i < config->n_by_id; i++) {
         const struct xbundle *b = config->by_id[i];
@@ -91,14 +96,14 @@ static const struct xport *any_port(const struct xconfig *config)
 void xlate_packet_out(const struct xbridge *br, const struct xlate_packet_out *po, struct xlate_out *out)
 {
     const struct xport *in = xbridge_port_by_ofp(br, po->in_port);
-    struct xbundle nobody = { .name = br->name, .bridge = (struct xbridge *) br, .vlan_mode = VLAN_TRUNK, .trunks = { .any = true } };
-    struct xport outside = { .name = br->name, .ofp = po->in_port, .odp = ODPP_NONE, .bundle = &nobody };
+    struct xlate_outside outside;
     struct pipeline p = { .bridge = br, .version = tables_version(br->tables), .table_id = 0, .next_table = -1, .reason = OFPR_PACKET_OUT,
                           .fault = XLATE_FORWARD };
     struct xlate_ctx ctx;
 
-    xlate_begin(&ctx, br->config, po->flow, in && __atomic_load_n(&in->upcall_pid, __ATOMIC_RELAXED) ? in : any_port(br->config), out);
-    ctx.outside = in ? NULL : &outside;
+    xlate_begin(&ctx, br->config, po->flow, in && __atomic_load_n(&in->upcall_pid, __ATOMIC_RELAXED) ? in : xlate_any_port(br->config), out);
+    xlate_outside_init(&outside, br, po->in_port);
+    ctx.outside = in ? NULL : &outside.port;
     pipeline_begin(&ctx);
     ctx.flow.ofp_in_port = htons(po->in_port.n);
     pipeline_tags_changed(&ctx);

@@ -18,13 +18,12 @@
 
 #include "lib/base/buf.h"
 #include "lib/odp/odp-rewrite.h"
+#include "ofproto/xlate-config.h"
 #include "ofproto/xlate-trace.h"
 #include "ofproto/xlate.h"
 
 struct frozen;
 struct ofp_act;
-struct xbridge;
-struct xport;
 
 /* What leads back (resubmits to the same table or an earlier one, clones), within one another; and tables altogether.  ovs-actions(7),
  * "Error Handling". */
@@ -50,7 +49,7 @@ struct xlate_ctx {
     unsigned int n_fences;      /* CLONE around what was. */
     bool unable; /* The packet was to be rewritten as nobody can. */
     uint32_t pid;  /* Where the kernel is to send what a userspace action hands up. */
-    const struct xport *outside; /* A packet-out's that came in by no port: a port that stands for where it came from.  Else NULL. */
+    const struct xport *outside; /* A packet-out's that came in by no port (xlate_outside()).  Else NULL. */
 
     /* Once a bridge has tables. */
     bool piped;
@@ -89,6 +88,14 @@ void xlate_begin(struct xlate_ctx *ctx, const struct xconfig *config, const stru
 void xlate_end(struct xlate_ctx *ctx, const char *port_name);
 
 /* xlate-controller.c */
+/* A port that stands for where packet-outs to a bridge come from that came in by no port of it: it carries all VLANs, and nothing is learned of it. */
+struct xlate_outside {
+    struct xbundle bundle;
+    struct xport port;
+};
+void xlate_outside_init(struct xlate_outside *o, const struct xbridge *br, ofp_port_t no);
+/* Some port that the kernel can send upcalls for, NULL if there is none: what is of no port of the datapath sends its own there. */
+const struct xport *xlate_any_port(const struct xconfig *config);
 /* Has the packet, as it is in CTX, go to the controllers whose id is CONTROLLER_ID, for REASON (enum ofp_packet_in_reason): MAX_LEN bytes of it, with
  * USERDATA (p NULL: none).  FLAGS: ODP_COOKIE_*. */
 void xlate_controller(struct xlate_ctx *ctx, unsigned int reason, unsigned int flags, uint16_t controller_id, uint16_t max_len,
@@ -130,6 +137,8 @@ void xlate_fence_last(struct xlate_ctx *ctx);
 /* xlate-recirc.c */
 /* The packet has a recirculation id: goes on where it was frozen. */
 enum xlate_verdict xlate_resume(struct xlate_ctx *ctx);
+/* The same for one that is of no port of the datapath. */
+enum xlate_verdict xlate_resume_outside(struct xlate_ctx *ctx);
 /* Has the datapath bring the packet back, a copy of it at this point, with what conntrack says of it if CONNTRACKED; it then goes on at
  * TABLE of the same bridge. */
 void xlate_fork(struct xlate_ctx *ctx, uint8_t table, bool conntracked);

@@ -5,6 +5,8 @@
  * of the megaflow afterwards; and that a register has this value follows from the recirculation id, which is always matched exactly. */
 #include <config.h>
 
+#include <arpa/inet.h>
+
 #include "lib/base/counter.h"
 #include "lib/base/log.h"
 #include "lib/odp/odp-actions.h"
@@ -111,5 +113,21 @@ enum xlate_verdict xlate_resume(struct xlate_ctx *ctx)
     if (unlikely(ctx->trace)) {
         xlate_trace_leave(ctx->trace, outer);
     }
+    return verdict;
+}
+
+/* Not inlined: a bundle takes of the stack, and tables may be thousands deep. */
+NOINLINE enum xlate_verdict xlate_resume_outside(struct xlate_ctx *ctx)
+{
+    const struct frozen *f = recirc_find(ctx->in->recirc_id);
+    const struct xbridge *br = f ? xconfig_bridge_by_name(ctx->config, frozen_bridge(f)) : NULL;
+    struct xlate_outside outside;
+
+    if (br) {
+        xlate_outside_init(&outside, br, (ofp_port_t) { ntohs(f->ofp_in_port) });
+        ctx->outside = &outside.port;
+    }
+    enum xlate_verdict verdict = xlate_resume(ctx);
+    ctx->outside = NULL;
     return verdict;
 }

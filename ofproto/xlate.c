@@ -159,17 +159,19 @@ void xlate_end(struct xlate_ctx *ctx, const char *port_name)
 void xlate_from(const struct xconfig *config, const struct xlate_in *in, struct xlate_out *out)
 {
     struct xlate_ctx ctx;
+    /* A packet-out that was of no port of the datapath comes back as it went: all that is known of where it came from has been frozen. */
+    bool outside = in->flow->recirc_id && odp_port_eq(in->flow->in_port, ODPP_NONE) && config;
 
-    xlate_begin(&ctx, config, in->flow, in->port, out);
-    if (unlikely(!in->port)) {
+    xlate_begin(&ctx, config, in->flow, unlikely(outside) ? xlate_any_port(config) : in->port, out);
+    if (unlikely(!in->port && !outside)) {
         out->verdict = XLATE_NO_PORT;
         return;
     }
     ctx.start = in;
     ctx.trace = in->trace;
-    out->verdict = likely(!in->flow->recirc_id) ? xlate_bridge(&ctx, in->port) : xlate_resume(&ctx);
-    xlate_end(&ctx, in->port->name);
-    out->slow_meter = unlikely(out->slow) ? xlate_slow_meter(in->port) : 0;
+    out->verdict = likely(!in->flow->recirc_id) ? xlate_bridge(&ctx, in->port) : outside ? xlate_resume_outside(&ctx) : xlate_resume(&ctx);
+    xlate_end(&ctx, in->port ? in->port->name : "none");
+    out->slow_meter = unlikely(out->slow) && in->port ? xlate_slow_meter(in->port) : 0;
 }
 
 void xlate(const struct xconfig *config, const struct flow *flow, struct xlate_out *out)

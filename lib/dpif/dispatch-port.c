@@ -11,7 +11,10 @@
  * The fallback.  Other programs may make the kernel dispatch per CPU (every ovs-dpctl command does, where the kernel can): then it looks
  * at an array of port ids that is not there, and loses every upcall.  So it is given one in advance, which names a channel of no port
  * for every CPU; the kernel keeps it.  What comes in there is sorted by port as everything is.  And the kernel tells of the
- * change, upon which it is told our mode again (assert_mode). */
+ * change, upon which it is told our mode again (assert_mode).
+ *
+ * The same channel is that of the datapath's local port, unless somebody has made that one a port of theirs: the kernel takes what is executed for
+ * no port (a packet-out) for that port's, and where it comes back and misses, the upcall would go nowhere. */
 #include <config.h>
 
 #include <errno.h>
@@ -33,7 +36,7 @@ struct dispatch_port_mode {
     size_t n_by_port;
     size_t n_owned[DISPATCH_MAX_HANDLERS]; /* Channels by owner. */
     size_t rcvbuf;                         /* Length of each channel's queue, of those in the list. */
-    struct channel *fallback;              /* In the list as any other; NULL: the kernel does not dispatch per CPU. */
+    struct channel *fallback;              /* In the list as any other; NULL before open(). */
 };
 
 static struct dispatch_port_mode *dispatch_port_cast(struct dispatch *d)
@@ -195,6 +198,19 @@ static int fallback_publish(struct dispatch_port_mode *dp)
     return error;
 }
 
+/* Has the local port's upcalls come to the fallback, if it has no channel. */
+static int local_publish(struct dispatch_port_mode *dp)
+{
+    if (ODPP_LOCAL.n < dp->n_by_port && dp->by_port[ODPP_LOCAL.n]) {
+        return 0;
+    }
+    int error = dpif_port_set_pid(dp->up.session, ODPP_LOCAL, dp->fallback->pid);
+    if (error) {
+        log_err("cannot tell the kernel the channel of the local port (%s)", strerror(-error));
+    }
+    return error;
+}
+
 static int dispatch_port_mode_assert(struct dispatch *d)
 {
     return dpif_set_dispatch(d->session, DPIF_DISPATCH_PER_PORT, NULL, 0);
@@ -204,17 +220,15 @@ static int dispatch_port_mode_open(struct dispatch *d, const odp_port_t *ports, 
 {
     struct dispatch_port_mode *dp = dispatch_port_cast(d);
     dp->rcvbuf = rcvbuf_budget_share(n_ports, RCVBUF_MAX);
-    if (dpif_features(d->dpif)->per_cpu) {
-        int error = fallback_open(dp);
-        if (error) {
-            log_err("cannot open the fallback channel (%s)", strerror(-error));
-            return error;
-        }
+    int error = fallback_open(dp);
+    if (error) {
+        log_err("cannot open the fallback channel (%s)", strerror(-error));
+        return error;
     }
     for (size_t i = 0; i < n_ports; i++) {
         struct dispatch_port port = { NULL, 0 };
         struct channel *old = NULL;
-        int error = dispatch_port_mode_prepare(d, &port);
+        error = dispatch_port_mode_prepare(d, &port);
         if (!error) {
             error = install(dp, &port, ports[i], &old);
         }
@@ -244,7 +258,10 @@ static int dispatch_port_mode_publish(struct dispatch *d)
             return error;
         }
     }
-    int error = dp->fallback ? fallback_publish(dp) : 0;
+    int error = local_publish(dp);
+    if (!error && dpif_features(d->dpif)->per_cpu) {
+        error = fallback_publish(dp);
+    }
     return error ? error : dispatch_port_mode_assert(d);
 }
 

@@ -121,6 +121,15 @@ static uint32_t sim_pid_by_cpu(struct sim_dp *dp, const struct sim_pids *pids, u
     return pids->pids[cpu % pids->n];
 }
 
+/* The port that a packet counts as one of whose key says NO.  As in the kernel one that was given without a port, or with one that is gone, counts as
+ * one of the local port; its key stays as it is. */
+static struct sim_port *sim_input_port(const struct sim_dp *dp, odp_port_t no) REQUIRES(sim_lock)
+{
+    struct sim_port *port = sim_port_by_number(dp, no);
+
+    return port ? port : sim_port_by_number(dp, ODPP_LOCAL);
+}
+
 static uint32_t sim_pid_by_port(struct sim_dp *dp, struct sim_port *port) REQUIRES(sim_lock)
 {
     if (port && port->old_left) {
@@ -155,7 +164,7 @@ static uint32_t sim_upcall_pid(struct sim_dp *dp, const struct sim_packet *pkt, 
 static void sim_upcall(struct sim_dp *dp, struct sim_packet *pkt, enum dpif_upcall_type type, uint32_t action_pid,
                        const struct nlattr *userdata) REQUIRES(sim_lock)
 {
-    struct sim_port *port = sim_port_by_number(dp, pkt->key.in_port);
+    struct sim_port *port = sim_input_port(dp, pkt->key.in_port);
     struct sim_upcall u = {
         .type = type,
         .packet = pkt->frame,
@@ -374,13 +383,7 @@ static int sim_execute_key(const struct sim_dp *dp, const struct dpif_op *op, st
         packet_extract(op->execute.packet, op->execute.packet_len, ret_key)) {
         return -EINVAL;
     }
-    if (!sim_port_by_number(dp, ret_key->in_port)) {
-        ret_key->in_port = ODPP_LOCAL;
-        if (!sim_port_by_number(dp, ODPP_LOCAL)) {
-            return -ENODEV;
-        }
-    }
-    return 0;
+    return sim_input_port(dp, ret_key->in_port) ? 0 : -ENODEV;
 }
 
 int sim_execute(struct sim_dp *dp, const struct dpif_op *op, struct sim_outputs *out)

@@ -6,7 +6,8 @@
  * an absent one means zero.
  *
  * What the kernel asks of a mask (each rule measured on 6.1, in a guest, by putting flows that break it):
- * - every attribute of the mask must be in the key too ("Unexpected mask" in its log), hence odp_key_put_masked();
+ * - every attribute of the mask must be in the key too ("Unexpected mask" in its log), hence odp_key_put_masked(); but for IN_PORT, where a
+ *   key without is of packets that came in by no port;
  * - ETHERTYPE, IN_PORT are taken as exact when present, whatever their bits;
  * - a tag's TPID must be exact and its TCI mask must have the CFI bit; ENCAP only where the key has one, and a mask
  *   whose ENCAP is empty or all zero counts as having none ("Unknown key attributes 20"), so the Ethernet type of a
@@ -158,8 +159,8 @@ static void put_metadata(const struct key_writer *w)
         (!w->is_mask || odp_has_tunnel(v) || !odp_all_zero(v->tunnel.opts, w->flow->tunnel.opts_len))) {
         put_tunnel(w);
     }
-    /* A packet of no port is described by leaving the attribute out. */
-    if (w->flow->in_port.n != ODPP_NONE.n) {
+    /* A packet of no port is described by leaving the attribute out.  Its mask has it: without, the flow would be for packets of all ports. */
+    if (w->is_mask || w->flow->in_port.n != ODPP_NONE.n) {
         put(w, OVS_KEY_ATTR_IN_PORT, &in_port, 4);
     }
     put(w, OVS_KEY_ATTR_SKB_MARK, &v->pkt_mark, 4);

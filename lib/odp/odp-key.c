@@ -527,6 +527,9 @@ enum odp_key_fit odp_key_to_flow(const struct nlattr *key, size_t len, struct fl
         return ODP_FIT_ERROR;
     }
     flow->is_l3 = !(seen & BIT(OVS_KEY_ATTR_ETHERNET));
+    if (!(seen & BIT(OVS_KEY_ATTR_IN_PORT))) {
+        flow->in_port = ODPP_NONE; /* A packet of no port, or of one that is gone. */
+    }
     return r.unknown ? ODP_FIT_TOO_MUCH : ODP_FIT_PERFECT;
 }
 

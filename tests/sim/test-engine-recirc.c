@@ -23,6 +23,7 @@
 
 #define INSIDE  1
 #define OUTSIDE 2
+#define PATCH   3
 /* Long enough for a loaded machine; only a failure takes it. */
 #define PATIENCE_MS 20000
 
@@ -31,6 +32,10 @@ static const char *const firewall[] = {
     "priority=9,ip,ct_state=-trk,in_port=2 actions=load:1->NXM_NX_REG0[],ct(table=1,zone=7)",
     "table=1,priority=9,ip,ct_state=+trk+new,in_port=1 actions=ct(commit,zone=7,exec(set_field:5->ct_mark)),output:NXM_NX_REG0[]",
     "table=1,priority=5,ip,ct_state=+trk+est,ct_mark=5,ct_zone=7 actions=output:NXM_NX_REG0[]",
+    /* What packet-outs come back to: those that are from where they say they are. */
+    "table=2,priority=9,ip,ct_state=+trk+new,in_port=0xffff,reg1=0xffff actions=NORMAL",
+    "table=2,priority=9,ip,ct_state=+trk+new,in_port=0xfffd,reg1=0xfffd actions=NORMAL",
+    "table=2,priority=9,ip,ct_state=+trk+new,in_port=3,reg1=3 actions=NORMAL",
 };
 
 struct net {
@@ -57,12 +62,18 @@ static void publish(struct net *net)
     struct xconfig *c = xconfig_create();
     struct xbridge *br = xconfig_add_bridge(c, "br0", net->macs);
 
+    br->id = 77;
     for (unsigned int i = INSIDE; i <= OUTSIDE; i++) {
         struct xbundle *b = xbridge_add_bundle(br, i == INSIDE ? "p1" : "p2", i);
         b->vlan_mode = VLAN_TRUNK;
         b->trunks.any = true;
+        b->floodable = true;
         xbundle_add_port(b, b->name, (ofp_port_t) { i }, net->odp[i]);
     }
+    struct xbundle *patch = xbridge_add_bundle(br, "patch", PATCH);
+    patch->vlan_mode = VLAN_TRUNK;
+    patch->trunks.any = true;
+    xbundle_add_port(patch, "patch", (ofp_port_t) { PATCH }, ODPP_NONE)->is_patch = true;
     for (unsigned int i = 0; i < ARRAY_SIZE(firewall); i++) {
         kit_add_flow(br, firewall[i]);
     }
@@ -199,6 +210,67 @@ static void connections_begin_inside_only(void **state UNUSED)
     }
 }
 
+static bool waited;
+static void note_wait(void *aux UNUSED) { __atomic_store_n(&waited, true, __ATOMIC_RELEASE); }
+
+static void round_of(struct net *net)
+{
+    __atomic_store_n(&waited, false, __ATOMIC_RELEASE);
+    engine_wait(net->e, note_wait, NULL);
+    AWAIT(__atomic_load_n(&waited, __ATOMIC_ACQUIRE));
+}
+
+/* ---- Packet-outs. ---- */
+
+static void packet_out(struct net *net, ofp_port_t in_port, unsigned int n, const char *actions)
+{
+    struct buf acts = BUF_INITIALIZER;
+    struct packet_build p;
+
+    packet_build_udp(&p, (struct eth_addr) { { 2, 0, 0, 0, 0, 1 } }, (struct eth_addr) { { 2, 0, 0, 0, 0, 2 } }, 0x0a000001, 0x0a000002, 1000 + n, 53,
+                     20);
+    assert_null(ofp_acts_scan(actions, NULL, &acts));
+    const struct engine_packet_out po = { .bridge = 77, .in_port = in_port, .packet = p.data, .len = p.len,
+                                          .acts = (const struct ofp_act *) acts.data, .acts_len = acts.len };
+    assert_int_equal(engine_packet_out(net->e, &po), 0);
+    buf_uninit(&acts);
+}
+
+/* From no port, and from a patch port, which the datapath does not have: the packet comes back all the same, with the port that OpenFlow knows it by; and
+ * the flow that is made for it is right for the next one, and is found right by revalidation. */
+static void a_packet_out_of_no_datapath_port_comes_back(void **state UNUSED)
+{
+    static const ofp_port_t from[] = { { OFPP_NONE_N }, { OFPP_CONTROLLER_N }, { PATCH } };
+
+    for (unsigned int i = 0; i < 2 * ARRAY_SIZE(from); i++) {
+        struct net net;
+        struct sim_counts counts;
+        char actions[64];
+
+        net_init(&net, modes[i % 2]);
+        snprintf(actions, sizeof actions, "load:%u->NXM_NX_REG1[],ct(table=2,zone=7)", (unsigned int) from[i / 2].n);
+        for (unsigned int n = 1; n <= 3; n++) {
+            packet_out(&net, from[i / 2], 1, actions);
+            AWAIT(n_out(&net, OUTSIDE) == n && n_out(&net, INSIDE) == n);
+        }
+        AWAIT(is_quiet(&net));
+        assert_int_equal(OUTCOME_OF(&net, not_known), 0);
+        assert_int_equal(n_flows(&net), 1);
+        assert_int_equal(n_missed(&net), 1);
+        sim_get_counts(engine_dpif(net.e), &counts);
+        assert_int_equal(counts.n_puts, 1);
+        engine_revalidate(net.e);
+        round_of(&net);
+        round_of(&net);
+        packet_out(&net, from[i / 2], 1, actions);
+        AWAIT(n_out(&net, OUTSIDE) == 4 && n_out(&net, INSIDE) == 4);
+        sim_get_counts(engine_dpif(net.e), &counts);
+        assert_int_equal(counts.n_puts, 1);
+        assert_int_equal(counts.n_dels, 0);
+        net_uninit(&net);
+    }
+}
+
 /* A flow that has gone from the datapath is known for a moment longer. */
 static uint64_t n_ukeys(const struct net *net)
 {
@@ -232,16 +304,6 @@ static void ids_live_as_long_as_flows(void **state UNUSED)
     }
     assert_int_equal(recirc_count(), 0);
     net_uninit(&net);
-}
-
-static bool waited;
-static void note_wait(void *aux UNUSED) { __atomic_store_n(&waited, true, __ATOMIC_RELEASE); }
-
-static void round_of(struct net *net)
-{
-    __atomic_store_n(&waited, false, __ATOMIC_RELEASE);
-    engine_wait(net->e, note_wait, NULL);
-    AWAIT(__atomic_load_n(&waited, __ATOMIC_ACQUIRE));
 }
 
 /* Restarted, with nothing known of what was frozen: the flows of the predecessor stay, those that packets come back to, too; and go on forwarding. */
@@ -358,6 +420,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(connections_begin_inside_only, forget),
+        cmocka_unit_test_teardown(a_packet_out_of_no_datapath_port_comes_back, forget),
         cmocka_unit_test_teardown(ids_live_as_long_as_flows, forget),
         cmocka_unit_test_teardown(a_restart_keeps_the_flows, forget),
         cmocka_unit_test_teardown(packets_of_an_unknown_id_are_dropped_and_counted, forget),

@@ -415,11 +415,11 @@ static void test_execute_honours_metadata_pid_and_hash(void **state)
     assert_int_equal(execute(&key, p, &actions, 0), 0);
     sim_set_thread_cpu(0);
     assert_int_equal(chan_drain(&cpu), 1);
-    /* The port is gone: the local one stands in. */
+    /* The port is gone: the local one stands in, for where upcalls go; the key says what it said. */
     sim_port_vanish(dpif, "p1");
     assert_int_equal(execute(&key, p, &actions, ch.pid), 0);
     assert_int_equal(chan_drain(&ch), 1);
-    assert_int_equal(ch.key.in_port.n, 0);
+    assert_int_equal(ch.key.in_port.n, 1);
     p.len = 13;
     assert_int_equal(execute(&key, p, &actions, 0), -ERANGE);
     chan_close(&ch);

@@ -417,6 +417,32 @@ static void zero_fields_are_put_where_the_mask_looks(void **state)
     free(s);
 }
 
+/* A flow for packets that came in by no port is for no others. */
+static void no_port_is_a_key_without_and_a_mask_with(void **state)
+{
+    struct flow flow, mask, back;
+    struct buf key, m;
+
+    scan("recirc_id(5),eth(),eth_type(0x0806),arp()", &key, &m);
+    assert_int_equal(odp_key_to_flow(attrbuf_data(&key.b), attrbuf_len(&key.b), &flow), ODP_FIT_PERFECT);
+    assert_int_equal(flow.in_port.n, ODPP_NONE.n);
+    memset(&mask, 0, sizeof mask);
+    FLOW_MASK_FIELD(&mask, in_port);
+    FLOW_MASK_FIELD(&mask, recirc_id);
+    buf_init(&key);
+    odp_key_put_masked(&key.b, &flow, &mask);
+    buf_init(&m);
+    odp_mask_put(&m.b, &flow, &mask);
+    to_flow(&key, &m, &flow, &back);
+    assert_int_equal(flow.in_port.n, ODPP_NONE.n);
+    assert_int_equal(back.in_port.n, UINT32_MAX);
+    memset(&mask.in_port, 0, sizeof mask.in_port);
+    buf_init(&m);
+    odp_mask_put(&m.b, &flow, &mask);
+    to_flow(&key, &m, &flow, &back);
+    assert_int_equal(back.in_port.n, 0);
+}
+
 static void untagged_is_part_of_every_mask(void **state)
 {
     struct flow flow, mask;
@@ -631,6 +657,7 @@ int main(void)
         cmocka_unit_test(a_tag_cut_off_is_the_ethernet_type),
         cmocka_unit_test(masks_are_completed_as_the_kernel_wants),
         cmocka_unit_test(zero_fields_are_put_where_the_mask_looks),
+        cmocka_unit_test(no_port_is_a_key_without_and_a_mask_with),
         cmocka_unit_test(untagged_is_part_of_every_mask),
         cmocka_unit_test(ufid_depends_on_masked_bits_only),
         cmocka_unit_test(ufid_covers_tunnel_options),
