@@ -10,6 +10,8 @@
 #include "lib/base/log.h"
 #include "lib/base/util.h"
 #include "lib/dpif/session-pool.h"
+#include "ofproto/reval-flow.h"
+#include "ofproto/xlate-config.h"
 
 LOG_MODULE(flow_ops);
 
@@ -18,12 +20,13 @@ COUNTER_DEFINE(flow_modify);
 COUNTER_DEFINE(flow_delete_foreign);
 COUNTER_DEFINE(flow_op_failed);
 
-void flow_ops_init(struct flow_ops *o, struct flowcache *fc, struct session_pool *sessions, unsigned int user)
+void flow_ops_init(struct flow_ops *o, struct flowcache *fc, struct session_pool *sessions, unsigned int user, struct learner *learner)
 {
     memset(o, 0, sizeof *o);
     o->fc = fc;
     o->sessions = sessions;
     o->user = user;
+    o->learner = learner;
     arena_init(&o->arena, 16 * 1024);
 }
 
@@ -80,6 +83,28 @@ void flow_ops_delete_foreign(struct flow_ops *o, const struct dpif_flow *f)
     COUNTER_INC(flow_delete_foreign);
 }
 
+void flow_ops_teach(struct flow_ops *o, const struct ukey *u, const struct dpif_flow_stats *stats, struct flow_taught *ret)
+{
+    const struct xconfig *config = flowcache_config(o->fc);
+
+    ret->n = 0;
+    ret->used = stats->used ? stats->used : u->created;
+    if (!config || u->config_version != config->version) {
+        return;
+    }
+    ret->n = u->n_effects;
+    for (unsigned int i = 0; i < ret->n; i++) {
+        ret->effects[i] = u->effects[i];
+    }
+    learner_teach(o->learner, &u->lessons, ret->used, stats->tcp_flags);
+}
+
+void flow_ops_end_teaching(struct flow_ops *o, const struct flow_taught *taught)
+{
+    reval_run_effects(o->fc, taught->effects, taught->n, taught->used);
+    learner_flush(o->learner, false);
+}
+
 static void account_delete(struct flow_ops *o, struct ukey *u, const struct dpif_op *op)
 {
     if (!op->error) {
@@ -91,12 +116,19 @@ static void account_delete(struct flow_ops *o, struct ukey *u, const struct dpif
         log_warn_rl(6, "deleting a flow failed (%s)", strerror(-op->error));
     }
     if (u) {
+        struct flow_taught taught = { .n = 0 };
         lock_acquire(&u->lock);
         if (!op->error) {
+            /* Nobody will look again: what it has forwarded since the last look teaches now. */
+            bool active = op->flow.stats.n_packets != u->stats.n_packets;
             ukey_set_stats(u, &op->flow.stats);
+            if (active) {
+                flow_ops_teach(o, u, &op->flow.stats, &taught);
+            }
         }
         ukey_transition(u, UKEY_EVICTED, o->now);
         lock_release(&u->lock);
+        flow_ops_end_teaching(o, &taught);
         ukey_remove(o->fc->ukeys, u, o->now);
     }
 }

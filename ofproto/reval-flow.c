@@ -37,7 +37,7 @@ int reval_init(struct reval *r, struct flowcache *fc, struct session_pool *sessi
     if (error) {
         return error;
     }
-    flow_ops_init(&r->ops, fc, sessions, user);
+    flow_ops_init(&r->ops, fc, sessions, user, &r->learner);
     r->actions_memory = xmalloc(XLATE_ACTIONS_SIZE);
     r->mask_memory = xmalloc(ODP_KEY_MAX_SIZE);
     r->rules_memory = xcalloc(XLATE_MAX_RULES, sizeof *r->rules_memory);
@@ -139,8 +139,7 @@ static bool is_doubtful(const struct reval *r, const struct ukey *u) REQUIRES(u-
 /* Revalidates U, whose flow the datapath has, with STATS.  Under RCU. */
 static void reval_ukey(struct reval *r, struct ukey *u, const struct dpif_flow_stats *stats)
 {
-    struct effect effects[XLATE_MAX_EFFECTS];
-    unsigned int n_effects = 0;
+    struct flow_taught taught = { .n = 0 };
 
     lock_acquire(&u->lock);
     if ((u->state != UKEY_INSTALLED && u->state != UKEY_INCONSISTENT) || u->round == r->round) {
@@ -163,23 +162,16 @@ static void reval_ukey(struct reval *r, struct ukey *u, const struct dpif_flow_s
     } else {
         u->reval_seq = r->seq;
     }
+    if (active) {
+        flow_ops_teach(&r->ops, u, stats, &taught); /* Of a flow that is to be deleted, too: what its packets met until now. */
+    }
     if (!right) {
         flow_ops_delete(&r->ops, u);
-    } else if (active && (u->n_effects || u->lessons.len)) {
-        const struct xconfig *config = flowcache_config(r->fc);
-        if (config && u->config_version == config->version) {
-            n_effects = u->n_effects;
-            if (n_effects) {
-                memcpy(effects, u->effects, n_effects * sizeof *effects);
-            }
-            learner_teach(&r->learner, &u->lessons, used, stats->tcp_flags);
-        }
     }
     lock_release(&u->lock);
 
     /* Outside of the lock: the MAC table's rank is lower. */
-    reval_run_effects(r->fc, effects, n_effects, used);
-    learner_flush(&r->learner, false);
+    flow_ops_end_teaching(&r->ops, &taught);
 }
 
 /* Makes a ukey for F, so that it is judged like any other; deletes it if it cannot be understood. */

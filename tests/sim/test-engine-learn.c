@@ -19,6 +19,7 @@
 #include "lib/base/clock.h"
 #include "lib/dpif/dpif-sim.h"
 #include "lib/pkt/packet-build.h"
+#include "ofproto/engine-ctl.h"
 #include "ofproto/engine-private.h"
 #include "ofproto/engine.h"
 #include "ofproto/ofproto-private.h"
@@ -201,6 +202,45 @@ static void what_is_learned_stays_fresh_while_the_datapath_forwards(void **state
     net_uninit(&net);
 }
 
+static uint64_t n_missed(const struct net *net)
+{
+    struct dpif_stats stats;
+
+    assert_int_equal(dpif_get_stats(engine_session(net->e), &stats), 0);
+    return stats.n_missed;
+}
+
+/* The round that deletes a flow is the last to hear of its packets: those before its look, and those until the flow was gone. */
+static void a_flow_that_is_deleted_teaches_by_its_last_packets(void **state UNUSED)
+{
+    for (unsigned int purge = 0; purge < 2; purge++) {
+        struct net net;
+
+        net_init(&net);
+        add_flow(&net, learn_src, 0);
+        add_flow(&net, "table=1,priority=0 actions=FLOOD", 0);
+        send_tcp(&net, 0, mac_a, mac_b, TCP_ACK);
+        assert_true(await(&net, has_one));
+        await_round(&net);
+        await_round(&net);
+        send_tcp(&net, 0, mac_a, mac_b, TCP_ACK); /* What was learned has made the first flow too wide: a second one. */
+        await_round(&net);
+        await_round(&net);
+        __atomic_store_n(&learned(&net, 1).rule->modified, 1, __ATOMIC_RELAXED);
+        uint64_t missed = n_missed(&net);
+        send_tcp(&net, 0, mac_a, mac_b, TCP_ACK);
+        assert_int_equal(n_missed(&net), missed); /* Only the datapath has seen it. */
+        if (purge) {
+            assert_int_equal(engine_purge(net.e), 0);
+        } else {
+            add_flow(&net, "table=0,priority=65535,tcp,tcp_dst=81 actions=drop", 0); /* The flow covers too much now. */
+            await_round(&net);
+        }
+        assert_true(await(&net, is_fresh));
+        net_uninit(&net);
+    }
+}
+
 static void the_flow_of_the_other_direction_is_put_right(void **state UNUSED)
 {
     struct net net;
@@ -242,6 +282,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_learned_stays_fresh_while_the_datapath_forwards),
+        cmocka_unit_test(a_flow_that_is_deleted_teaches_by_its_last_packets),
         cmocka_unit_test(the_flow_of_the_other_direction_is_put_right),
         cmocka_unit_test(a_fin_that_only_the_datapath_sees_shortens),
     };
