@@ -67,9 +67,7 @@ h_setup() {
     echo 'handler[0-9]* \(thread [0-9]*\) has been in one pass' >"$h_dir/allowed"
     # No router solicitations and listener reports from devices that are made from here on: each would be an upcall.
     test -e /proc/sys/net/ipv6 || modprobe -q ipv6
-    # Namespaces begin with what holds here.
     test ! -e /proc/sys/net/ipv6 || echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
-    echo 1 >/proc/sys/net/core/devconf_inherit_init_net
     # The packaged daemon complains of slow guests.
     ! h_is_peer || h_allow '\|timeval\|WARN\|'
 }
@@ -253,7 +251,11 @@ h_ns() {
     ip -batch - <<END || return 1
 $(printf 'netns add %s\n' "$@")
 END
-    for h_name; do ip -n "$h_name" link set lo up || return 1; done
+    for h_name; do
+        ip -n "$h_name" link set lo up || return 1
+        test ! -e /proc/sys/net/ipv6 ||
+            h_within "$h_name" /bin/sh -c 'for f in all default; do echo 1 >/proc/sys/net/ipv6/conf/$f/disable_ipv6; done' || return 1
+    done
 }
 
 # h_link PORT NS [ADDRESS]: a veth pair, PORT here and PORT in NS, both up.
@@ -292,15 +294,21 @@ h_idle() {
 
 h_in() { ip netns exec "$@"; } # NS COMMAND...
 
-# NS ARGUMENT...: ping there.  It looks at no file of /sys, which must not be mounted anew then: that costs half.
-h_ping_in() {
+# NS PROGRAM ARGUMENT...: for one that looks at no file of /sys, which must not be mounted anew then: that costs half.
+h_within() {
     h_where=$1
     shift
-    if test -x /bin/busybox && test -x /bin/ping; then
-        /bin/busybox nsenter --net="/run/netns/$h_where" /bin/ping "$@"
+    if test -x /bin/busybox; then
+        /bin/busybox nsenter --net="/run/netns/$h_where" "$@"
     else
-        h_in "$h_where" ping "$@"
+        h_in "$h_where" "$@"
     fi
+}
+
+h_ping_in() { # NS ARGUMENT...
+    h_where=$1
+    shift
+    h_within "$h_where" /bin/ping "$@"
 }
 
 # h_neighbours NS PORT ADDRESS NS PORT ADDRESS: two stations that know each other's Ethernet address for good, and never
