@@ -89,7 +89,9 @@ static bool number_take(uint32_t max, uint32_t *ret_no)
     while (n < numbers.n_resting && numbers.resting[n].until <= now) {
         n++;
     }
-    numbers_wake(n);
+    if (n) { /* There may be no array yet. */
+        numbers_wake(n);
+    }
     uint32_t no = number_lowest();
     while (no >= max && numbers.n_resting) {
         numbers_wake(1); /* Better than none. */
