@@ -77,7 +77,7 @@ h_small_programs() {
     test -x /bin/busybox || return 0
     if test ! -d /run/sluice/bin; then
         mkdir -p /run/sluice/bin
-        for h_name in cat cp head mkdir mv rm seq sleep tail touch wc; do ln -s /bin/busybox /run/sluice/bin/$h_name; done
+        for h_name in cat cp head mkdir mv rm sleep tail touch wc; do ln -s /bin/busybox /run/sluice/bin/$h_name; done
     fi
     PATH=/run/sluice/bin:$PATH
 }
