@@ -47,9 +47,8 @@ static void set_port(struct trace_packet *p, const struct xport *port)
 static void set_no_port(struct trace_packet *p, const struct xbridge *br, ofp_port_t no)
 {
     p->bridge = br;
-    p->no_bundle = (struct xbundle) { .name = (char *) "none", .bridge = (struct xbridge *) br };
-    p->no_port = (struct xport) { .name = (char *) "none", .ofp = no, .odp = ODPP_NONE, .bundle = &p->no_bundle };
-    p->port = &p->no_port;
+    xlate_outside_init(&p->outside, br, no);
+    p->port = &p->outside.port;
     p->flow.in_port = ODPP_NONE;
     p->flow.ofp_in_port = htons(no.n);
 }

@@ -18,10 +18,9 @@
 /* What is traced. */
 struct trace_packet {
     const struct xbridge *bridge;
-    const struct xport *port; /* By which it comes in; may be: */
-    struct xport no_port;     /* one that the bridge does not have. */
-    struct xbundle no_bundle;
-    struct flow flow;         /* 'ofp_in_port' is that port's number. */
+    const struct xport *port;     /* By which it comes in; may be: */
+    struct xlate_outside outside; /* one that the bridge does not have. */
+    struct flow flow;             /* 'ofp_in_port' is that port's number. */
 };
 
 /* Reads TEXT, as of `ovs-dpctl dump-flows`; or as of ovs-ofctl, for BRIDGE.  Ports may be named.  Returns NULL, or what is wrong in words, to be freed.

@@ -310,3 +310,9 @@ size_t xbridge_first_narrow(const struct xbridge *br, uint16_t vlan)
     }
     return low;
 }
+
+void xlate_outside_init(struct xlate_outside *o, const struct xbridge *br, ofp_port_t no)
+{
+    o->bundle = (struct xbundle) { .name = br->name, .bridge = (struct xbridge *) br, .vlan_mode = VLAN_TRUNK, .trunks = { .any = true } };
+    o->port = (struct xport) { .name = br->name, .ofp = no, .odp = ODPP_NONE, .bundle = &o->bundle };
+}

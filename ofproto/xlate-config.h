@@ -124,4 +124,11 @@ struct xbridge *xconfig_bridge_by_name(const struct xconfig *c, const char *name
 /* Index in 'narrow' of the first whose VLAN is VLAN or above; 'n_narrow' if there is none. */
 size_t xbridge_first_narrow(const struct xbridge *br, uint16_t vlan);
 
+/* A port that stands for where packet-outs to a bridge come from that came in by no port of it: it carries all VLANs, and nothing is learned of it. */
+struct xlate_outside {
+    struct xbundle bundle;
+    struct xport port;
+};
+void xlate_outside_init(struct xlate_outside *o, const struct xbridge *br, ofp_port_t no);
+
 #endif

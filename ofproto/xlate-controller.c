@@ -74,12 +74,6 @@ NOINLINE void xlate_controller_metered(struct xlate_ctx *ctx, unsigned int reaso
 
 /* ---- Packet-outs. ---- */
 
-void xlate_outside_init(struct xlate_outside *o, const struct xbridge *br, ofp_port_t no)
-{
-    o->bundle = (struct xbundle) { .name = br->name, .bridge = (struct xbridge *) br, .vlan_mode = VLAN_TRUNK, .trunks = { .any = true } };
-    o->port = (struct xport) { .name = br->name, .ofp = no, .odp = ODPP_NONE, .bundle = &o->bundle };
-}
-
 const struct xport *xlate_any_port(const struct xconfig *config)
 {
     for (size_t i = 0; i < config->n_by_id; i++) {

@@ -88,12 +88,6 @@ void xlate_begin(struct xlate_ctx *ctx, const struct xconfig *config, const stru
 void xlate_end(struct xlate_ctx *ctx, const char *port_name);
 
 /* xlate-controller.c */
-/* A port that stands for where packet-outs to a bridge come from that came in by no port of it: it carries all VLANs, and nothing is learned of it. */
-struct xlate_outside {
-    struct xbundle bundle;
-    struct xport port;
-};
-void xlate_outside_init(struct xlate_outside *o, const struct xbridge *br, ofp_port_t no);
 /* Some port that the kernel can send upcalls for, NULL if there is none: what is of no port of the datapath sends its own there. */
 const struct xport *xlate_any_port(const struct xconfig *config);
 /* Has the packet, as it is in CTX, go to the controllers whose id is CONTROLLER_ID, for REASON (enum ofp_packet_in_reason): MAX_LEN bytes of it, with

@@ -169,6 +169,7 @@ void xlate_from(const struct xconfig *config, const struct xlate_in *in, struct 
     }
     ctx.start = in;
     ctx.trace = in->trace;
+    ctx.outside = unlikely(in->acts) && odp_port_eq(in->port->odp, ODPP_NONE) ? in->port : NULL;
     out->verdict = likely(!in->flow->recirc_id) ? xlate_bridge(&ctx, in->port) : outside ? xlate_resume_outside(&ctx) : xlate_resume(&ctx);
     xlate_end(&ctx, in->port ? in->port->name : "none");
     out->slow_meter = unlikely(out->slow) && in->port ? xlate_slow_meter(in->port) : 0;
