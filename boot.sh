@@ -252,9 +252,13 @@ show_failures() {
         fi
     done
     # Once more in short, for who sees only the end: which check it was, and what it got.
+    for log in $(find build/check build/asan -name '*.trs' -exec grep -l '^:test-result: \(FAIL\|ERROR\)' {} + 2>/dev/null); do
+        say "In short: ${log%.trs}.log"
+        tail -n 8 "${log%.trs}.log" | cut -c 1-200
+    done
     for test in $(find build -path '*/testsuite.dir/*/testsuite.log' -exec grep -l 'FAILED (' {} + 2>/dev/null); do
         say "In short: $test"
-        grep -E -B 12 'FAILED \(' "$test" | tail -n 14
+        grep -E -B 10 'FAILED \(' "$test" | tail -n 11 | cut -c 1-200
     done
 }
 
