@@ -173,6 +173,7 @@ SYSTEM_AT = \
 	tests/system/controller.at \
 	tests/system/conntrack.at \
 	tests/system/trace.at \
+	tests/system/megaflow.at \
 	tests/system/packet-in.at tests/system/meter.at \
 	tests/system/openflow-flows.txt \
 	tests/system/learn.at \
@@ -198,7 +199,8 @@ EXTRA_DIST += tests/ofp/make-match-data tests/ofp/match.in tests/ofp/match.data 
 tests_unit_test_ofp_action_CPPFLAGS = $(AM_CPPFLAGS) -DSRCDIR='"$(srcdir)"'
 EXTRA_DIST += tests/ofp/make-action-data tests/ofp/action.in tests/ofp/action.data tests/ofp/make-bad-action-data \
 	tests/ofp/bad-action.data
-EXTRA_DIST += $(SYSTEM_AT) tests/system/harness.sh tests/system/run tests/system/learning_switch.py tests/system/valgrind.supp
+EXTRA_DIST += $(SYSTEM_AT) tests/system/harness.sh tests/system/run tests/system/learning_switch.py tests/system/connections.py \
+	tests/system/valgrind.supp
 CLEANFILES += tests/system/testsuite tests/system/package.m4
 AUTOM4TE = autom4te
 
