@@ -173,7 +173,7 @@ SYSTEM_AT = \
 	tests/system/controller.at \
 	tests/system/conntrack.at \
 	tests/system/trace.at \
-	tests/system/megaflow.at \
+	tests/system/megaflow.at tests/system/scale.at \
 	tests/system/packet-in.at tests/system/meter.at \
 	tests/system/openflow-flows.txt \
 	tests/system/learn.at \
