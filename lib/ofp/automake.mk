@@ -49,6 +49,7 @@ lib_libsluice_a_SOURCES += \
 	lib/ofp/ofp-msg-parts.c \
 	lib/ofp/ofp-msg-port.c \
 	lib/ofp/ofp-msg-port.h \
+	lib/ofp/ofp-msg-group.c lib/ofp/ofp-msg-group.h \
 	lib/ofp/ofp-msg-meter.c lib/ofp/ofp-msg-meter.h \
 	lib/ofp/ofp-msg-queue.c \
 	lib/ofp/ofp-msg-role.c \

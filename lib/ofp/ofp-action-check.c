@@ -21,7 +21,7 @@ enum { CT_STATE_INVALID = 0x10, CT_STATE_TRACKED = 0x20 };
 /* The action does not fit the flow, if OK is false. */
 static enum ofp_error fits(const struct check_state *s, bool ok)
 {
-    return ok || s->in_set || s->in->version == OFP10_VERSION ? OFPERR_NONE : OFPERR_OFPBAC_MATCH_INCONSISTENT;
+    return ok || s->in->any_flow || s->in_set || s->in->version == OFP10_VERSION ? OFPERR_NONE : OFPERR_OFPBAC_MATCH_INCONSISTENT;
 }
 
 static bool eth_type_is(const struct check_state *s, uint16_t type) { return s->flow->eth_type == htobe16(type); }
@@ -100,9 +100,14 @@ enum ofp_error ofp_check_meter(struct check_state *s UNUSED, struct ofp_act *act
 
 /* ---- Fields that are named. ---- */
 
+static bool may_have(const struct check_state *s, const struct ofp_field *field)
+{
+    return s->in->any_flow || ofp_field_prereqs_ok(field, s->flow, NULL);
+}
+
 enum ofp_error ofp_check_src(const struct check_state *s, const struct ofp_subfield *sf)
 {
-    return ofp_field_prereqs_ok(sf->field, s->flow, NULL) ? OFPERR_NONE : OFPERR_OFPBAC_MATCH_INCONSISTENT;
+    return may_have(s, sf->field) ? OFPERR_NONE : OFPERR_OFPBAC_MATCH_INCONSISTENT;
 }
 
 enum ofp_error ofp_check_dst(const struct check_state *s, const struct ofp_subfield *sf)
@@ -159,7 +164,7 @@ enum ofp_error ofp_check_set_field(struct check_state *s, struct ofp_act *act)
     bool vid = a->field->id == OFP_FIELD_VLAN_VID;
 
     /* Of a VLAN's fields: there must be one, though a match on them says whether there is. */
-    if (!ofp_field_prereqs_ok(a->field, s->flow, NULL) || (vid && !has_vlan(s))) {
+    if (!may_have(s, a->field) || (vid && !has_vlan(s) && !s->in->any_flow)) {
         return OFPERR_OFPBAC_MATCH_INCONSISTENT;
     }
     if (a->field->id == OFP_FIELD_VLAN_TCI && !a->load) {
@@ -266,7 +271,7 @@ enum ofp_error ofp_check_resubmit(struct check_state *s, struct ofp_act *act)
     uint32_t state = s->flow->ct_state;
     bool tracked = state & CT_STATE_TRACKED ? !(state & CT_STATE_INVALID) : state & ~CT_STATE_INVALID;
 
-    return !a->ct || tracked ? OFPERR_NONE : OFPERR_OFPBAC_MATCH_INCONSISTENT;
+    return !a->ct || tracked || s->in->any_flow ? OFPERR_NONE : OFPERR_OFPBAC_MATCH_INCONSISTENT;
 }
 
 static struct ofp_act *nested_of(struct ofp_act *act, size_t *ret_len)
@@ -278,7 +283,7 @@ static struct ofp_act *nested_of(struct ofp_act *act, size_t *ret_len)
 enum ofp_error ofp_check_nat(struct check_state *s, struct ofp_act *act)
 {
     const struct ofp_act_nat *a = ofp_act_cast(act);
-    bool ok = !a->family || eth_type_is(s, a->family == AF_INET ? ETH_TYPE_IPV4 : ETH_TYPE_IPV6);
+    bool ok = !a->family || s->in->any_flow || eth_type_is(s, a->family == AF_INET ? ETH_TYPE_IPV4 : ETH_TYPE_IPV6);
 
     return ok ? OFPERR_NONE : OFPERR_OFPBAC_MATCH_INCONSISTENT;
 }
@@ -292,7 +297,7 @@ enum ofp_error ofp_check_ct(struct check_state *s, struct ofp_act *act)
     struct check_state inside = { .in = s->in, .flow = &copy };
     uint8_t proto = a->alg == IPPORT_FTP ? IPPROTO_TCP : IPPROTO_UDP;
 
-    if (!is_ip(s) || (a->alg && s->flow->ip_proto != proto)) {
+    if (!s->in->any_flow && (!is_ip(s) || (a->alg && s->flow->ip_proto != proto))) {
         return OFPERR_OFPBAC_MATCH_INCONSISTENT;
     }
     enum ofp_error error = a->zone_src.field ? ofp_check_src(s, &a->zone_src) : OFPERR_NONE;

@@ -347,6 +347,7 @@ void ofp_instructions_encode(const void *acts, size_t len, enum ofp_version vers
 
 struct ofp_check {
     const struct flow *flow;  /* What the match is exact about; elsewhere zero. */
+    bool any_flow;            /* Nothing is known of it (a bucket's): what may be there is taken to be. */
     enum ofp_version version; /* 1.0 lets actions be that do not fit the match. */
     uint8_t table;            /* That of the flow; OFP_TABLE_ALL: not known. */
     uint16_t n_tables;        /* Of the bridge. */

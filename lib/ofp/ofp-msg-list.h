@@ -12,7 +12,7 @@
  *       The body, after all headers, has MIN bytes (UNIT 0), or MIN and any multiple of UNIT.
  *
  * The first form of a version is the one that is written unless another is asked for.  A message without a decoder is
- * here for its name and so that its length is judged (groups, tunnel options: not yet served by a module). */
+ * here for its name and so that its length is judged (tunnel options: not yet served by a module). */
 #ifndef OFP_MSG_LIST_H
 #define OFP_MSG_LIST_H 1
 
@@ -81,12 +81,12 @@
     M(PORT_STATS_REPLY, S, F(10, 10, STREP, 4, 0, 104) F(13, 13, STREP, 4, 0, 112) F(14, 15, STREP, 4, 0, 8))         \
     M(QUEUE_STATS_REQUEST, C, F(10, 15, STREQ, 5, 8, 0))                                                              \
     M(QUEUE_STATS_REPLY, S, F(10, 10, STREP, 5, 0, 32) F(13, 13, STREP, 5, 0, 40) F(14, 15, STREP, 5, 0, 8))          \
-    M(GROUP_STATS_REQUEST, C, F(13, 15, STREQ, 6, 8, 0))                                                              \
-    M(GROUP_STATS_REPLY, S, F(13, 15, STREP, 6, 0, 8))                                                                \
-    M(GROUP_DESC_REQUEST, C, F(13, 14, STREQ, 7, 0, 0) F(15, 15, STREQ, 7, 8, 0))                                     \
-    M(GROUP_DESC_REPLY, S, F(13, 15, STREP, 7, 0, 8))                                                                 \
-    M(GROUP_FEATURES_REQUEST, C, F(13, 15, STREQ, 8, 0, 0))                                                           \
-    M(GROUP_FEATURES_REPLY, S, F(13, 15, STREP, 8, 40, 0))                                                            \
+    M(GROUP_STATS_REQUEST, C, F(13, 15, STREQ, 6, 8, 0) F(10, 10, NXSTREQ, 7, 8, 0))                                  \
+    M(GROUP_STATS_REPLY, S, F(13, 15, STREP, 6, 0, 8) F(10, 10, NXSTREP, 7, 0, 8))                                    \
+    M(GROUP_DESC_REQUEST, C, F(13, 14, STREQ, 7, 0, 0) F(15, 15, STREQ, 7, 8, 0) F(10, 10, NXSTREQ, 8, 8, 0))         \
+    M(GROUP_DESC_REPLY, S, F(13, 15, STREP, 7, 0, 8) F(10, 10, NXSTREP, 8, 0, 8))                                     \
+    M(GROUP_FEATURES_REQUEST, C, F(13, 15, STREQ, 8, 0, 0) F(10, 10, NXSTREQ, 9, 0, 0))                               \
+    M(GROUP_FEATURES_REPLY, S, F(13, 15, STREP, 8, 40, 0) F(10, 10, NXSTREP, 9, 40, 0))                               \
     M(METER_STATS_REQUEST, C, F(13, 15, STREQ, 9, 8, 0))                                                              \
     M(METER_STATS_REPLY, S, F(13, 15, STREP, 9, 0, 8))                                                                \
     M(METER_CONFIG_REQUEST, C, F(13, 15, STREQ, 10, 8, 0))                                                            \

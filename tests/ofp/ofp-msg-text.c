@@ -9,6 +9,7 @@
 
 #include "lib/base/util.h"
 #include "lib/ofp/ofp-msg-flow.h"
+#include "lib/ofp/ofp-msg-group.h"
 #include "lib/ofp/ofp-msg-meter.h"
 #include "lib/ofp/ofp-msg-packet.h"
 #include "lib/ofp/ofp-msg-port.h"
@@ -242,6 +243,41 @@ static enum ofp_error meter_text(const struct ofp_msg *msg, FILE *out)
     return 0;
 }
 
+static enum ofp_error group_mod_text(const struct ofp_msg *msg, FILE *out)
+{
+    struct ofp_group_mod mod;
+    enum ofp_error error = ofp_decode_group_mod(msg, &mod);
+
+    if (error) {
+        return error;
+    }
+    tail = mod.buckets.p;
+    fprintf(out, " command=%#x type=%u group=%#" PRIx32 " command_bucket=%#" PRIx32, mod.command, mod.type, mod.group_id,
+            mod.command_bucket_id);
+    struct bytes left = mod.buckets;
+    for (size_t i = 0; i < mod.n_buckets; i++) {
+        struct ofp_bucket b;
+        ofp_bucket_pull(msg, &left, i, &b);
+        fprintf(out, " [id=%" PRIu32 " weight=%u port=%u group=%#" PRIx32, b.id, b.weight, b.watch_port.n, b.watch_group);
+        print_bytes(out, "actions", b.actions.p, b.actions.n);
+        fputc(']', out);
+    }
+    if (mod.selection.method[0]) {
+        fprintf(out, " %.*s %" PRIu64, (int) sizeof mod.selection.method, mod.selection.method, mod.selection.param);
+    }
+    for (size_t i = 0; i < mod.selection.n_fields; i++) {
+        fprintf(out, " %s ", mod.selection.fields[i].field->name);
+        ofp_field_print(out, mod.selection.fields[i].field, &mod.selection.fields[i].mask, NULL);
+    }
+    return error;
+}
+
+static enum ofp_error group_text(const struct ofp_msg *msg, FILE *out)
+{
+    fprintf(out, " group=%#" PRIx32, ofp_decode_group_request(msg));
+    return 0;
+}
+
 static enum ofp_error async_text(const struct ofp_msg *msg, FILE *out)
 {
     struct ofp_async a = { { 0 }, { 0 } };
@@ -318,6 +354,9 @@ static enum ofp_error decode(const struct ofp_msg *msg, FILE *out)
         [OFPMSG_PORT_STATS_REQUEST] = port_text,
         [OFPMSG_QUEUE_STATS_REQUEST] = queue_text,
         [OFPMSG_QUEUE_GET_CONFIG_REQUEST] = queue_text,
+        [OFPMSG_GROUP_MOD] = group_mod_text,
+        [OFPMSG_GROUP_STATS_REQUEST] = group_text,
+        [OFPMSG_GROUP_DESC_REQUEST] = group_text,
         [OFPMSG_METER_MOD] = meter_mod_text,
         [OFPMSG_METER_STATS_REQUEST] = meter_text,
         [OFPMSG_METER_CONFIG_REQUEST] = meter_text,

@@ -17,6 +17,7 @@
 #include "lib/base/compiler.h"
 #include "lib/base/util.h"
 #include "lib/ofp/ofp-msg-flow.h"
+#include "lib/ofp/ofp-msg-group.h"
 #include "lib/ofp/ofp-msg-meter.h"
 #include "lib/ofp/ofp-msg-packet.h"
 #include "lib/ofp/ofp-msg-port.h"
@@ -383,6 +384,69 @@ static void put_queue_config(struct buf *b, enum ofp_version version)
     put_reply(b, &r);
 }
 
+/* Of groups 1.0 has Nicira's form. */
+static struct ofp_msg group_request(enum ofp_msg_id id, enum ofp_version version)
+{
+    return request_of(id, version, version == OFP10_VERSION ? OFP_MSGCLASS_NXSTREQ : OFP_MSGCLASS_STREQ);
+}
+
+static void put_groups(struct buf *b, enum ofp_version version)
+{
+    static const struct ofp_group_counts buckets[] = { { 5, 600 }, { 7, 800 } };
+    static const struct ofp_group_stats stats[] = {
+        { .group_id = 1, .ref_count = 2, .counts = { 12, 1400 }, .duration_sec = 9, .duration_nsec = 120000000, .buckets = buckets,
+          .n_buckets = 2 },
+        { .group_id = OFPG_MAX },
+    };
+    struct ofp_msg request = group_request(OFPMSG_GROUP_STATS_REQUEST, version);
+    struct ofp_reply r;
+
+    ofp_reply_begin(&r, &request, OFPMSG_GROUP_STATS_REPLY);
+    assert_int_equal(ofp_reply_group_stats(&r, &stats[0]), 0);
+    assert_int_equal(ofp_reply_group_stats(&r, &stats[1]), 0);
+    put_reply(b, &r);
+}
+
+static void put_group_desc(struct buf *b, enum ofp_version version)
+{
+    /* output:2, as each version writes it. */
+    const struct bytes actions = version == OFP10_VERSION ? actions10 : (struct bytes) { instructions.p + 8, instructions.n - 8 };
+    const struct ofp_bucket buckets[] = {
+        { .id = 0, .weight = 5, .watch_port = OFPP_NONE, .watch_group = OFPG_ANY, .actions = actions },
+        { .id = 1, .weight = 1, .watch_port = { 3 }, .watch_group = OFPG_ANY },
+    };
+    const struct ofp_bucket ff[] = { { .id = 0, .watch_port = OFPP_NONE, .watch_group = 1, .actions = actions } };
+    struct ofp_group_selection none = { .method = "" }, hash = { .method = "hash", .param = 9, .n_fields = 2 };
+    const struct ofp_group_desc descs[] = {
+        { OFPGT_SELECT, 1, buckets, 2, &hash }, { OFPGT_FF, 2, ff, 1, &none }, { OFPGT_ALL, 3, NULL, 0, &none },
+    };
+    struct ofp_msg request = group_request(OFPMSG_GROUP_DESC_REQUEST, version);
+    struct ofp_reply r;
+
+    hash.fields[0].field = ofp_field(OFP_FIELD_IP_SRC);
+    ofp_value_put_u64(&hash.fields[0].mask, 4, 0xffffff00);
+    hash.fields[1].field = ofp_field(OFP_FIELD_TCP_DST);
+    ofp_value_put_u64(&hash.fields[1].mask, 2, 0xffff);
+    ofp_reply_begin(&r, &request, OFPMSG_GROUP_DESC_REPLY);
+    for (size_t i = 0; i < ARRAY_SIZE(descs); i++) {
+        assert_int_equal(ofp_reply_group_desc(&r, &descs[i]), 0);
+    }
+    put_reply(b, &r);
+}
+
+static void put_group_features(struct buf *b, enum ofp_version version)
+{
+    static const struct ofp_group_features f = {
+        0xf, OFPGFC_SELECT_WEIGHT | OFPGFC_CHAINING, { 1, 2, 3, OFPG_MAX }, { 1, 1 << 22, 0, 1 << 25 },
+    };
+    struct ofp_msg request = group_request(OFPMSG_GROUP_FEATURES_REQUEST, version);
+    struct ofp_reply r;
+
+    ofp_reply_begin(&r, &request, OFPMSG_GROUP_FEATURES_REPLY);
+    assert_int_equal(ofp_reply_group_features(&r, &f), 0);
+    put_reply(b, &r);
+}
+
 static void put_meters(struct buf *b, enum ofp_version version)
 {
     static const struct ofp_meter_band_stats bands[] = { { 5, 600 }, { 7, 800 } };
@@ -512,6 +576,9 @@ static const struct {
     { "packet-in-nxt", put_packet_in_nxt },
     { "packet-in-nxt2", put_packet_in_nxt2 },
     { "bundle", put_bundle },
+    { "groups", put_groups },
+    { "group-desc", put_group_desc },
+    { "group-features", put_group_features },
     { "meters", put_meters },
     { "meter-config", put_meter_config },
     { "meter-features", put_meter_features },
