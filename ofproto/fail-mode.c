@@ -86,6 +86,7 @@ static void begin_anew(struct ofproto *o, bool normal, bool fallback)
     tables_commit(&x);
     ofproto_committed(o, &x, OFPRR_DELETE);
     ofproto_delete_meters(o, OFPM_ALL);
+    ofproto_delete_groups(o);
 }
 
 static void end_fallback(struct ofproto *o)

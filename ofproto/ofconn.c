@@ -49,6 +49,7 @@ static const struct handler_entry handlers[OFPMSG_N] = {
     [OFPMSG_TABLE_FEATURES_REQUEST] = { handle_table_features, false },
     [OFPMSG_TABLE_MOD] = { handle_table_mod, true },
     [OFPMSG_TABLE_DESC_REQUEST] = { handle_table_desc, false },
+    [OFPMSG_GROUP_MOD] = { handle_group_mod, true },
     [OFPMSG_GROUP_STATS_REQUEST] = { handle_group_stats, false },
     [OFPMSG_GROUP_DESC_REQUEST] = { handle_group_desc, false },
     [OFPMSG_GROUP_FEATURES_REQUEST] = { handle_group_features, false },

@@ -1,4 +1,4 @@
-/* Bundles: flow-mods that are checked one by one when they come, and done all at once, or not at all.
+/* Bundles: flow-mods and group-mods that are checked one by one when they come, and done all at once, or not at all.
  *
  * A bundle belongs to the connection that opened it.  It keeps the messages as they came, not what they become, which is many times as
  * much, and decodes them again at the commit; and what all clients of a bridge have in bundles is bounded. */
@@ -80,8 +80,16 @@ static enum ofp_error open_bundle(struct ofconn *c, const struct ofp_bundle_ctrl
     return OFPERR_NONE;
 }
 
-/* Makes the changes of the message at *POS part of X, and steps over it. */
-static enum ofp_error apply(struct ofconn *c, struct ofbundle *b, size_t *pos, struct tables_txn *x, uint64_t now)
+static enum ofp_error apply_group_mod(const struct ofp_msg *msg, struct tables_txn *x, struct groups_txn *gx, uint64_t now)
+{
+    struct ofp_group_mod mod;
+    enum ofp_error error = ofp_decode_group_mod(msg, &mod);
+
+    return error ? error : group_mod_apply(msg, &mod, x, gx, now);
+}
+
+/* Makes the changes of the message at *POS part of X and GX, and steps over it. */
+static enum ofp_error apply(struct ofconn *c, struct ofbundle *b, size_t *pos, struct tables_txn *x, struct groups_txn *gx, uint64_t now)
 {
     const uint8_t *data = b->msgs.data + *pos;
     size_t len = get_u16(data + 2);
@@ -91,10 +99,14 @@ static enum ofp_error apply(struct ofconn *c, struct ofbundle *b, size_t *pos, s
 
     /* It has been decoded before. */
     enum ofp_error error = ofp_msg_recognize(data, len, &msg);
+    *pos += len;
+    if (!error && msg.id == OFPMSG_GROUP_MOD) {
+        return apply_group_mod(&msg, x, gx, now);
+    }
     error = error ? error : flow_mod_decode(c, &msg, &acts, &fm);
+    error = error ? error : ofproto_groups_check(c->ofproto, gx, fm.spec.acts, fm.spec.acts_len);
     error = error ? error : flow_mod_apply(x, &fm, now);
     buf_uninit(&acts);
-    *pos += len;
     return error;
 }
 
@@ -102,24 +114,26 @@ static enum ofp_error commit(struct ofconn *c, struct ofbundle *b)
 {
     struct ofproto *o = c->ofproto;
     uint64_t now = clock_msec();
+    struct groups_txn gx;
     struct tables_txn x;
 
     tables_begin(o->tables, &x);
+    groups_begin(tables_groups(o->tables), &gx);
     for (size_t pos = 0; pos < b->msgs.len;) {
         size_t start = pos;
-        enum ofp_error error = apply(c, b, &pos, &x, now);
+        enum ofp_error error = apply(c, b, &pos, &x, &gx, now);
         if (error) {
+            groups_rollback(&gx);
             tables_rollback(&x);
             tables_end(&x);
             ofconn_error(c, error, b->msgs.data + start, pos - start);
             return OFPERR_OFPBFC_MSG_FAILED;
         }
     }
-    tables_commit(&x);
     if (b->msgs.len) { /* Flow monitors tell their own client of the first. */
         memcpy(&o->served_xid, b->msgs.data + 4, sizeof o->served_xid);
     }
-    ofproto_committed(o, &x, OFPRR_DELETE);
+    ofproto_commit(o, &x, &gx);
     return OFPERR_NONE;
 }
 
@@ -198,14 +212,19 @@ enum ofp_error handle_bundle_add(struct ofconn *c, const struct ofp_msg *msg)
     if (error) {
         return error;
     }
-    if (add.msg.id != OFPMSG_FLOW_MOD) {
+    if (add.msg.id != OFPMSG_FLOW_MOD && add.msg.id != OFPMSG_GROUP_MOD) {
         return OFPERR_OFPBFC_MSG_UNSUP;
     }
     if (o->bundle_bytes + add.msg.len > MAX_BYTES) {
         return OFPERR_OFPBFC_MSG_TOO_MANY;
     }
-    error = flow_mod_decode(c, &add.msg, &acts, &fm);
-    buf_uninit(&acts);
+    if (add.msg.id == OFPMSG_GROUP_MOD) {
+        struct ofp_group_mod mod;
+        error = ofp_decode_group_mod(&add.msg, &mod);
+    } else {
+        error = flow_mod_decode(c, &add.msg, &acts, &fm);
+        buf_uninit(&acts);
+    }
     if (!error) {
         o->bundle_bytes -= b->msgs.size;
         buf_put(&b->msgs, add.msg.data, add.msg.len);

@@ -66,10 +66,25 @@ static enum ofp_error check_conntrack(const struct match *match, const struct bu
     return error;
 }
 
+enum ofp_error ofproto_acts_check(struct buf *acts, const struct ofp_check *check, const struct match *match)
+{
+    const char *name;
+    enum ofp_error error = ofp_acts_check(acts->data, acts->len, check);
+
+    if (error) {
+        return error;
+    }
+    error = xlate_acts_check(acts->data, acts->len, &name);
+    if (error) {
+        log_info_rl(20, "a rule or a group was refused: the action %s is not supported yet", name);
+        return error;
+    }
+    return check_conntrack(match, acts);
+}
+
 /* Decodes and checks what the rule is to do. */
 static enum ofp_error decode_acts(const struct ofp_msg *msg, const struct ofp_flow_mod *m, const struct match *match, struct buf *acts)
 {
-    const char *name;
     enum ofp_error error = msg->version == OFP10_VERSION ? ofp_actions_decode(m->actions.p, m->actions.n, msg->version, acts)
                                                          : ofp_instructions_decode(m->actions.p, m->actions.n, msg->version, acts);
     if (error) {
@@ -82,16 +97,7 @@ static enum ofp_error decode_acts(const struct ofp_msg *msg, const struct ofp_fl
         .n_tables = TABLES_N,
         .max_ports = OFPP_MAX,
     };
-    error = ofp_acts_check(acts->data, acts->len, &check);
-    if (error) {
-        return error;
-    }
-    error = xlate_acts_check(acts->data, acts->len, &name);
-    if (error) {
-        log_info_rl(20, "a rule was refused: the action %s is not supported yet", name);
-        return error;
-    }
-    return check_conntrack(match, acts);
+    return ofproto_acts_check(acts, &check, match);
 }
 
 enum ofp_error flow_mod_decode(const struct ofconn *c, const struct ofp_msg *msg, struct buf *acts, struct flow_mod *ret)
@@ -157,6 +163,7 @@ enum ofp_error handle_flow_mod(struct ofconn *c, const struct ofp_msg *msg)
     struct flow_mod fm;
     enum ofp_error error = flow_mod_decode(c, msg, &acts, &fm);
 
+    error = error ? error : ofproto_groups_check(c->ofproto, NULL, fm.spec.acts, fm.spec.acts_len);
     error = error ? error : ofproto_flow_mod(c->ofproto, &fm);
     buf_uninit(&acts);
     return error;
@@ -190,7 +197,7 @@ void ofproto_committed(struct ofproto *o, struct tables_txn *x, enum ofp_removed
 
     for (size_t i = 0; i < x->n; i++) {
         const struct tables_change *change = &x->changes[i];
-        enum ofp_removed_reason why = change->evicted ? OFPRR_EVICTION : reason;
+        enum ofp_removed_reason why = change->evicted ? OFPRR_EVICTION : change->with_group ? OFPRR_GROUP_DELETE : reason;
         if (change->type == TABLES_REMOVED && change->rule->flags & RULE_SEND_FLOW_REM) {
             ofconn_notify(o, OFP_ASYNC_FLOW_REMOVED, why, put_removed, &(struct removal) { change->rule, why, now });
         }

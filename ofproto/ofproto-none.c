@@ -1,32 +1,9 @@
-/* Requests about what a bridge does not have yet: groups, fields from tunnel options.  Who asks is told that there are none, as
+/* Requests about what a bridge does not have yet: fields from tunnel options.  Who asks is told that there are none, as
  * programs do that save and restore a bridge (ovs-ctl restart); who wants to make one gets an error. */
 #include <config.h>
 
 #include "lib/base/compiler.h"
 #include "ofproto/ofproto-private.h"
-
-/* Answers with the reply ID, whose body is N zeros: no entries, or capabilities that are none. */
-static enum ofp_error reply_nothing(struct ofconn *c, const struct ofp_msg *msg, enum ofp_msg_id id, size_t n)
-{
-    struct ofp_reply r;
-
-    ofp_reply_begin(&r, msg, id);
-    if (n) {
-        buf_put_zeros(&r.buf, n);
-        ofp_reply_commit(&r);
-    }
-    ofconn_finish(c, &r);
-    return OFPERR_NONE;
-}
-
-enum ofp_error handle_group_stats(struct ofconn *c, const struct ofp_msg *msg) { return reply_nothing(c, msg, OFPMSG_GROUP_STATS_REPLY, 0); }
-
-enum ofp_error handle_group_desc(struct ofconn *c, const struct ofp_msg *msg) { return reply_nothing(c, msg, OFPMSG_GROUP_DESC_REPLY, 0); }
-
-enum ofp_error handle_group_features(struct ofconn *c, const struct ofp_msg *msg)
-{
-    return reply_nothing(c, msg, OFPMSG_GROUP_FEATURES_REPLY, 40);
-}
 
 /* No space for options, and no fields. */
 enum ofp_error handle_tlv_request(struct ofconn *c, const struct ofp_msg *msg)

@@ -236,6 +236,7 @@ enum ofp_error handle_packet_out(struct ofconn *c, const struct ofp_msg *msg)
     packet_extract(out.packet.p, out.packet.n, &m.flow); /* Long enough, so it cannot fail. */
     error = decode_acts(msg, &out, &m.flow, &acts);
     error = error ? error : ofproto_meters_check(c->ofproto, &acts);
+    error = error ? error : ofproto_groups_check(c->ofproto, NULL, acts.data, acts.len);
     error = error ? error : send_out(c, &out, in_port, &pipeline, &acts);
     buf_uninit(&acts);
     return error;

@@ -11,6 +11,7 @@
 #include "lib/ofp/ofp-msg-session.h"
 #include "lib/ofp/ofp-msg-table.h"
 #include "ofproto/flow-mod.h"
+#include "ofproto/group.h"
 #include "ofproto/ofproto.h"
 #include "ofproto/tables.h"
 
@@ -130,7 +131,18 @@ ofproto_handler handle_table_stats, handle_table_features;
 /* ofproto-limit.c */
 ofproto_handler handle_table_mod, handle_table_desc;
 /* ofproto-none.c */
-ofproto_handler handle_group_stats, handle_group_desc, handle_group_features, handle_tlv_request, handle_tlv_mod;
+ofproto_handler handle_tlv_request, handle_tlv_mod;
+/* ofproto-group.c */
+ofproto_handler handle_group_mod, handle_group_stats, handle_group_desc, handle_group_features;
+/* OFPBAC_BAD_OUT_GROUP: ACTS name a group that there is not; GX: as that transaction has made it, or NULL. */
+enum ofp_error ofproto_groups_check(const struct ofproto *o, const struct groups_txn *gx, const void *acts, size_t len);
+/* Makes MOD's changes, as MSG has them, part of both transactions.  On error they may hold some of them, and are to be rolled back. */
+enum ofp_error group_mod_apply(const struct ofp_msg *msg, const struct ofp_group_mod *mod, struct tables_txn *x, struct groups_txn *gx,
+                               uint64_t now);
+/* Makes the changes of both visible, tells whom it concerns, and ends both. */
+void ofproto_commit(struct ofproto *o, struct tables_txn *x, struct groups_txn *gx);
+/* Deletes all groups, and the rules that use them. */
+void ofproto_delete_groups(struct ofproto *o);
 /* ofproto-meter.c */
 ofproto_handler handle_meter_mod, handle_meter_stats, handle_meter_config, handle_meter_features;
 /* OFPMMFC_INVALID_METER: ACTS name a meter that there is not. */
@@ -139,7 +151,9 @@ enum ofp_error ofproto_meters_check(const struct ofproto *o, const struct buf *a
 void ofproto_delete_meters(struct ofproto *o, uint32_t id);
 /* ofproto-flow.c */
 ofproto_handler handle_flow_mod;
-/* Decodes MSG as C speaks.  ACTS gets its actions. */
+/* Can ACTS, which are for packets of MATCH, be carried out?  ofp_acts_check() and more. */
+enum ofp_error ofproto_acts_check(struct buf *acts, const struct ofp_check *check, const struct match *match);
+/* Decodes MSG as C speaks.  ACTS gets its actions; the groups that they name are not looked at. */
 enum ofp_error flow_mod_decode(const struct ofconn *c, const struct ofp_msg *msg, struct buf *acts, struct flow_mod *ret);
 /* Carries FM out, as a transaction of its own, and tells whom it concerns. */
 enum ofp_error ofproto_flow_mod(struct ofproto *o, const struct flow_mod *fm);

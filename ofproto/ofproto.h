@@ -48,6 +48,8 @@ void ofproto_packet_in(struct pin *p);
 struct tables *ofproto_tables(struct ofproto *o);
 
 void ofproto_set_datapath_id(struct ofproto *o, uint64_t id);
+/* Does translation depend on which ports are live? */
+bool ofproto_watches_ports(const struct ofproto *o);
 /* The ports that there are now: controllers are told what has changed. */
 void ofproto_set_ports(struct ofproto *o, const struct ofp_port *ports, size_t n);
 /* How port PORT_NO is to be treated: OFPPC_* but for PORT_DOWN, which is the device's.  A port keeps it as long as it is there. */

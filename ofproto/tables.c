@@ -12,6 +12,7 @@
 #include "lib/base/util.h"
 #include "ofproto/evict.h"
 #include "ofproto/learn-queue.h"
+#include "ofproto/group.h"
 #include "ofproto/meter.h"
 
 COUNTER_DEFINE(rule_added);
@@ -32,6 +33,7 @@ struct tables {
     struct learned learned;
     struct learn_queue queue;
     struct meters *meters;
+    struct groups *groups;
 
     /* Main's. */
     bool in_txn;
@@ -47,6 +49,7 @@ struct tables *tables_create(void)
     t->version = 1;
     learn_queue_init(&t->queue);
     t->meters = meters_create();
+    t->groups = groups_create();
     return t;
 }
 
@@ -61,6 +64,8 @@ unsigned int tables_punts(const struct tables *t) { return __atomic_load_n(&t->p
 bool tables_set_punts(struct tables *t, unsigned int punts) { return __atomic_exchange_n(&t->punts, punts, __ATOMIC_RELAXED) != punts; }
 
 struct meters *tables_meters(const struct tables *t) { return t->meters; }
+
+struct groups *tables_groups(const struct tables *t) { return t->groups; }
 
 static void rule_free_cb(struct cls_rule *cls) { rule_unref(CONTAINER_OF(cls, struct rule, cls)); }
 
@@ -105,6 +110,7 @@ static void tables_destroy(struct tables *t)
     }
     free(all.rules);
     meters_destroy(t->meters);
+    groups_destroy(t->groups);
     free(t->timed);
     free(t);
 }

@@ -17,6 +17,7 @@
 #define TABLE_INTERNAL 254
 #define TABLE_ALL OFP_TABLE_ALL
 
+struct groups;
 struct learn_queue;
 struct meters;
 struct table_policy;
@@ -56,6 +57,8 @@ bool tables_set_punts(struct tables *t, unsigned int punts); /* Main. */
 uint64_t tables_count_cookie(const struct tables *t, uint8_t id, uint64_t cookie);
 /* The bridge's meters (meter.h). */
 struct meters *tables_meters(const struct tables *t);
+/* The bridge's groups (group.h). */
+struct groups *tables_groups(const struct tables *t);
 /* Of what these tables are to learn.  Any thread. */
 struct learn_queue *tables_learn_queue(struct tables *t);
 
@@ -67,6 +70,7 @@ struct tables_change {
     struct rule *rule;
     struct rule *replaces; /* ADDED: the rule whose place it took, which has no change of its own; or NULL. */
     bool evicted;          /* REMOVED: to make room. */
+    bool with_group;       /* REMOVED: it used a group that is deleted.  Set by who removes it. */
 };
 /* The rule that is there behind C, and the one that is not; NULL: none. */
 static inline const struct rule *tables_change_added(const struct tables_change *c) { return c->type == TABLES_ADDED ? c->rule : NULL; }

@@ -40,6 +40,11 @@ static void print_steps(FILE *out, const struct xlate_step *first, int level)
             fprintf(out, "%s\n", s->text);
             print_steps(out, s->first, level + 2 * deeper);
             break;
+        case STEP_BUCKET:
+            put_indent(out, level + 1);
+            fprintf(out, "%s\n", s->text);
+            print_steps(out, s->first, level + 2);
+            break;
         case STEP_ACTION:
             put_indent(out, level + 1);
             fprintf(out, "%s\n", s->text);

@@ -468,6 +468,9 @@ static void do_number(struct xlate_ctx *ctx, enum ofp_act_type type, const struc
     case OFP_ACT_METER:
         xlate_meter(ctx, a->n);
         break;
+    case OFP_ACT_GROUP:
+        pipeline_group(ctx, a->n);
+        break;
     }
 }
 

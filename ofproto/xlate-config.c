@@ -81,6 +81,7 @@ struct xport *xbundle_add_port(struct xbundle *b, const char *name, ofp_port_t o
     p->ofp = ofp;
     p->odp = odp;
     p->bundle = b;
+    p->is_live = true; /* Until something else is said. */
     b->ports = grow(b->ports, b->n_ports);
     b->ports[b->n_ports++] = p;
     return p;

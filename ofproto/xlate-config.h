@@ -67,6 +67,7 @@ struct xport {
     uint32_t upcall_pid;
     uint32_t config; /* OFPPC_*, as controllers have it. */
     bool is_patch;
+    bool is_live; /* Up and with carrier: for buckets that watch it. */
 };
 
 struct xbridge {

@@ -174,8 +174,31 @@ static void trace_nested(struct xlate_ctx *ctx, const struct ofp_act_ct *a)
     }
 }
 
+/* Is the packet one that A can be done to?  The match of a rule says so; that of a bucket of a group does not. */
+static bool fits(struct xlate_ctx *ctx, const struct ofp_act_ct *a)
+{
+    bool is_ip4 = ctx->flow.eth_type == htons(ETH_TYPE_IPV4), ok = is_ip4 || ctx->flow.eth_type == htons(ETH_TYPE_IPV6);
+    size_t len;
+
+    XLATE_LOOK(ctx, eth_type);
+    if (a->alg && ok) {
+        XLATE_LOOK(ctx, ip_proto);
+        ok = ctx->flow.ip_proto == (a->alg == IPPORT_FTP ? IPPROTO_TCP : IPPROTO_UDP);
+    }
+    const struct ofp_act *nested = ofp_act_nested(&a->act, &len);
+    OFP_ACT_FOR_EACH (n, nested, len) {
+        const struct ofp_act_nat *nat = n->type == OFP_ACT_NAT ? ofp_act_cast(n) : NULL;
+        ok &= !nat || !nat->family || (nat->family == AF_INET) == is_ip4;
+    }
+    return ok;
+}
+
 NOINLINE void pipeline_ct(struct xlate_ctx *ctx, const struct ofp_act_ct *a)
 {
+    if (unlikely(!fits(ctx, a))) {
+        XLATE_TRACE(ctx, STEP_WARNING, "the packet is none that this can be done to");
+        return;
+    }
     if (unlikely(ctx->trace)) {
         trace_nested(ctx, a);
     }

@@ -9,6 +9,7 @@
  *     xlate-normal.c     the learning switch
  *     xlate-controller.c what goes to controllers
  *     xlate-meter.c      meters
+ *     xlate-group.c      groups
  *
  * The packet at this point of its way is 'vlan' and, once a bridge has tables to match it with, 'flow'; out->mask is about the packet as it
  * came in.  'given' has the bits of 'flow' that do not come from the packet (a register, a field that was written): having looked at

@@ -138,7 +138,7 @@ void pipeline_fail(struct xlate_ctx *ctx, enum xlate_verdict fault)
     ctx->pipeline->fault = fault;
 }
 
-static void note_rule(struct xlate_ctx *ctx, struct rule *r)
+void pipeline_note_rule(struct xlate_ctx *ctx, struct rule *r)
 {
     if (ctx->out->rules && ctx->out->n_rules < XLATE_MAX_RULES) {
         ctx->out->rules[ctx->out->n_rules++] = r;
@@ -273,7 +273,7 @@ static void walk(struct xlate_ctx *ctx, uint8_t id, ofp_port_t in_port, bool ct,
         if (rule) {
             p->rule = rule;
             p->first = p->first ? p->first : rule;
-            note_rule(ctx, rule);
+            pipeline_note_rule(ctx, rule);
             pipeline_actions(ctx, rule_acts(rule), rule->acts_len);
         } else if (from_outside) {
             miss(ctx);
@@ -350,7 +350,7 @@ static unsigned int order_set(const struct pipeline_kept *k, const struct ofp_ac
     return n;
 }
 
-static NOINLINE void do_action_set(struct xlate_ctx *ctx)
+NOINLINE void pipeline_do_set(struct xlate_ctx *ctx)
 {
     const struct ofp_act *acts[PIPELINE_MAX_SET];
     unsigned int n = order_set(&ctx->pipeline->kept, acts);
@@ -384,7 +384,7 @@ void pipeline_finish(struct xlate_ctx *ctx)
         }
         if (p->kept.n_set) {
             struct xlate_step *outer_step = unlikely(ctx->trace) ? xlate_trace_enter_set(ctx->trace) : NULL;
-            do_action_set(ctx);
+            pipeline_do_set(ctx);
             if (unlikely(ctx->trace)) {
                 xlate_trace_leave(ctx->trace, outer_step);
             }

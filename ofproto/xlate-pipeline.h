@@ -52,7 +52,11 @@ void pipeline_return(struct xlate_ctx *ctx, const struct pipeline_mark *m);
 
 /* CTX has not been in a bridge with tables: sets up what they need. */
 void pipeline_begin(struct xlate_ctx *ctx);
-/* Does the action set. */
+/* Notes that the packet meets R, which counts it. */
+void pipeline_note_rule(struct xlate_ctx *ctx, struct rule *r);
+/* Does what is in the set of actions, which is then empty. */
+void pipeline_do_set(struct xlate_ctx *ctx);
+/* Does the action set, at the end. */
 void pipeline_finish(struct xlate_ctx *ctx);
 /* Ends the packet's way through this bridge. */
 void pipeline_fail(struct xlate_ctx *ctx, enum xlate_verdict fault);
@@ -89,6 +93,8 @@ void pipeline_ct(struct xlate_ctx *ctx, const struct ofp_act_ct *a);
 void pipeline_ct_clear(struct xlate_ctx *ctx);
 /* Exchanges in F, a flow or a mask over one, the packet's addresses and ports with those that its connection began with.  IS: the flow. */
 void pipeline_swap_ct(const struct flow *is, struct flow *f);
+/* xlate-group.c */
+void pipeline_group(struct xlate_ctx *ctx, uint32_t id);
 /* xlate-learn.c */
 void pipeline_learn(struct xlate_ctx *ctx, const struct ofp_act_learn *a);
 void pipeline_fin_timeout(struct xlate_ctx *ctx, const struct ofp_act_fin_timeout *a);

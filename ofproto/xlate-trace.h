@@ -30,6 +30,7 @@ enum xlate_step_kind {
     STEP_NOTE,    /* What an action comes to here. */
     STEP_WARNING, /* It is not done, or not as it says. */
     STEP_ERROR,   /* The packet's way ends. */
+    STEP_BUCKET,  /* Of a group. */
 };
 
 struct xlate_step {

@@ -73,7 +73,7 @@ check_PROGRAMS += \
 	tests/unit/test-xlate-ct-data \
 	tests/unit/test-xlate-random \
 	tests/unit/test-xlate-tables \
-	tests/unit/test-xlate-trace \
+	tests/unit/test-xlate-trace tests/unit/test-xlate-group \
 	tests/unit/test-pin \
 	tests/unit/test-ofproto-packet \
 	tests/unit/test-monitor tests/unit/test-port-mod \
@@ -128,6 +128,7 @@ tests_unit_test_xlate_ct_data_SOURCES = tests/unit/test-xlate-ct-data.c tests/un
 tests_unit_test_xlate_ct_data_CPPFLAGS = $(AM_CPPFLAGS) -DSRCDIR='"$(srcdir)"'
 tests_unit_test_xlate_ct_SOURCES = tests/unit/test-xlate-ct.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_xlate_tables_SOURCES = tests/unit/test-xlate-tables.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
+tests_unit_test_xlate_group_SOURCES = tests/unit/test-xlate-group.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_xlate_trace_SOURCES = tests/unit/test-xlate-trace.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_xlate_tables_random_SOURCES = tests/unit/test-xlate-tables-random.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_sim_test_engine_learn_SOURCES = tests/sim/test-engine-learn.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
@@ -174,7 +175,7 @@ SYSTEM_AT = \
 	tests/system/conntrack.at \
 	tests/system/trace.at \
 	tests/system/megaflow.at tests/system/scale.at \
-	tests/system/packet-in.at tests/system/meter.at \
+	tests/system/packet-in.at tests/system/meter.at tests/system/group.at \
 	tests/system/openflow-flows.txt \
 	tests/system/learn.at \
 	tests/system/monitor.at \

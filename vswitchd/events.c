@@ -17,6 +17,7 @@
 #include "lib/io/loop.h"
 #include "lib/nl/link.h"
 #include "lib/nl/nl.h"
+#include "ofproto/ofproto.h"
 #include "vswitchd/vswitch.h"
 
 LOG_MODULE(bridge_events);
@@ -189,7 +190,8 @@ static void link_event(const struct link_info *info, bool deleted, void *v_)
     if (old.flags != iface->link.flags && v->engine && !iface->port->bridge->config_error) {
         openflow_update(iface->port->bridge);
     }
-    bool changed = old.mtu != iface->link.mtu || !eth_addr_eq(old.mac, iface->link.mac);
+    bool watched = link_has_carrier(&old) != link_has_carrier(&iface->link) && ofproto_watches_ports(iface->port->bridge->ofproto);
+    bool changed = watched || old.mtu != iface->link.mtu || !eth_addr_eq(old.mac, iface->link.mac);
     if (changed || old.flags != iface->link.flags || old.ifindex != iface->link.ifindex) {
         vswitch_want(v, WORK_STATUS | (changed ? WORK_PUBLISH : 0));
     }

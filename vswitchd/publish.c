@@ -36,6 +36,7 @@ static void add_bundle(struct xbridge *xbr, const struct bridge *br, const struc
         }
         struct xport *p = xbundle_add_port(b, iface->name, iface->ofp, iface->odp);
         p->is_patch = iface->type == IFACE_PATCH;
+        p->is_live = iface->type == IFACE_PATCH || (iface->has_link && link_has_carrier(&iface->link));
         p->config = ofproto_port_config(br->ofproto, iface->ofp);
         b->floodable &= !(p->config & OFPPC_NO_FLOOD);
     }

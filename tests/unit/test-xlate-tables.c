@@ -398,7 +398,7 @@ static void what_translation_cannot_do_is_refused(void **state UNUSED)
         "actions=load:5->NXM_NX_TUN_ID[]", "actions=set_field:1.1.1.1->tun_dst", "actions=load:5->NXM_NX_TUN_GBP_ID[]",
         "mpls actions=set_field:5->mpls_label", "actions=move:NXM_NX_REG0[]->NXM_NX_TUN_IPV4_DST[]",
         "actions=pop:NXM_NX_TUN_ID[]", "actions=clone(load:5->NXM_NX_TUN_ID[])", "actions=write_actions(set_field:5->tun_id)",
-        "actions=controller(pause)", "actions=group:1", "actions=set_tunnel:5", "actions=set_queue:1",
+        "actions=controller(pause)", "actions=set_tunnel:5", "actions=set_queue:1",
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {

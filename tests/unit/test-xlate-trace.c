@@ -17,7 +17,7 @@ static struct xlate_out out, plain;
 /* A line a step: two blanks for each that it is within, a letter for its kind, and its text. */
 static void print_steps(FILE *f, const struct xlate_step *s, int depth)
 {
-    static const char letters[] = "BTanwe";
+    static const char letters[] = "BTanweb";
 
     for (; s; s = s->next) {
         fprintf(f, "%*s%c %s\n", 2 * depth, "", letters[s->kind], s->text);

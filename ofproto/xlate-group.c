@@ -1,0 +1,251 @@
+/* Groups: which buckets a packet goes through, and that.  Each bucket gets the packet as it came to the group, and what a bucket does to it is not
+ * seen by who comes after: as with clone.  A bucket's actions are an action set, whatever their order (as the packaged daemon has it).
+ *
+ * SELECT takes a hash of the packet, and looks at all that it hashes: each connection has its megaflow.  (The packaged daemon has the
+ * datapath hash, and recirculates, unless selection_method=hash; its megaflows are as many as hashes.)  Weights are exact shares of the hash's
+ * values.  If the bucket that a packet falls to is not live, the packet is dealt again to those that are: so a bucket that dies moves its own
+ * packets only. */
+#include <config.h>
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+
+#include "lib/base/hash.h"
+#include "lib/base/util.h"
+#include "ofproto/group.h"
+#include "ofproto/xlate-config.h"
+#include "ofproto/xlate-pipeline.h"
+
+/* ---- Which are live. ---- */
+
+#define MAX_WATCH_DEPTH 16 /* Groups that watch one another: deeper, or in a circle, is not live. */
+
+static bool is_bucket_live(const struct xbridge *br, const struct bucket *b, unsigned int depth);
+
+static bool is_group_live(const struct xbridge *br, uint32_t id, unsigned int depth)
+{
+    const struct group *g = depth < MAX_WATCH_DEPTH ? groups_find(tables_groups(br->tables), id) : NULL;
+
+    for (size_t i = 0; g && i < g->n_buckets; i++) {
+        if (is_bucket_live(br, &g->buckets[i], depth + 1)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_port_live(const struct xbridge *br, ofp_port_t no)
+{
+    const struct xport *port = xbridge_port_by_ofp(br, no);
+
+    return port && port->is_live;
+}
+
+/* One that watches nothing is; one that watches a port and a group is as long as either is. */
+static bool is_bucket_live(const struct xbridge *br, const struct bucket *b, unsigned int depth)
+{
+    bool port = !ofp_port_eq(b->watch_port, OFPP_NONE), group = b->watch_group != OFPG_ANY;
+
+    return (!port && !group) || (port && is_port_live(br, b->watch_port)) || (group && is_group_live(br, b->watch_group, depth));
+}
+
+/* The same, with a word about why it is not. */
+static bool is_usable(struct xlate_ctx *ctx, const struct group *g, size_t i)
+{
+    const struct bucket *b = &g->buckets[i];
+
+    if (likely(is_bucket_live(ctx->pipeline->bridge, b, 0))) {
+        return true;
+    }
+    if (!ofp_port_eq(b->watch_port, OFPP_NONE)) {
+        XLATE_TRACE(ctx, STEP_NOTE, "bucket %" PRIu32 ": not live due to port %u", b->id, b->watch_port.n);
+    } else {
+        XLATE_TRACE(ctx, STEP_NOTE, "bucket %" PRIu32 ": not live due to group %" PRIu32, b->id, b->watch_group);
+    }
+    return false;
+}
+
+/* ---- Which is selected. ---- */
+
+/* Of both directions of a connection the same. */
+static uint64_t hash_symmetric(struct xlate_ctx *ctx, uint64_t basis)
+{
+    const struct flow *f = &ctx->flow;
+    struct {
+        uint8_t eth[sizeof(struct eth_addr)];
+        be16 eth_type;
+        uint8_t ip6[16];
+        be32 ip4;
+        uint32_t proto;
+        be16 ports, vid;
+    } key = { .eth_type = f->eth_type };
+    bool is_ip = f->eth_type == htons(ETH_TYPE_IPV4) || f->eth_type == htons(ETH_TYPE_IPV6);
+
+    XLATE_LOOK(ctx, eth_src);
+    XLATE_LOOK(ctx, eth_dst);
+    XLATE_LOOK(ctx, eth_type);
+    for (unsigned int i = 0; i < sizeof(struct eth_addr); i++) {
+        key.eth[i] = f->eth_src.ea[i] ^ f->eth_dst.ea[i];
+    }
+    struct flow look = { .vlan[0].tci = htons(VLAN_VID_MASK | VLAN_CFI) };
+    pipeline_look(ctx, &look);
+    key.vid = f->vlan[0].tci & htons(VLAN_VID_MASK | VLAN_CFI);
+    if (f->eth_type == htons(ETH_TYPE_IPV4)) {
+        XLATE_LOOK(ctx, ip_src);
+        XLATE_LOOK(ctx, ip_dst);
+        key.ip4 = f->ip_src ^ f->ip_dst;
+    } else if (f->eth_type == htons(ETH_TYPE_IPV6)) {
+        XLATE_LOOK(ctx, ipv6_src);
+        XLATE_LOOK(ctx, ipv6_dst);
+        for (unsigned int i = 0; i < sizeof key.ip6; i++) {
+            key.ip6[i] = f->ipv6_src.s6_addr[i] ^ f->ipv6_dst.s6_addr[i];
+        }
+    }
+    if (is_ip) {
+        XLATE_LOOK(ctx, ip_proto);
+        XLATE_LOOK(ctx, ip_frag);
+        key.proto = f->ip_proto;
+        /* Fragments of one packet go one way: none looks at ports. */
+        if ((f->ip_proto == IPPROTO_TCP || f->ip_proto == IPPROTO_UDP || f->ip_proto == IPPROTO_SCTP) && !(f->ip_frag & FLOW_FRAG_ANY)) {
+            XLATE_LOOK(ctx, tp_src);
+            XLATE_LOOK(ctx, tp_dst);
+            key.ports = f->tp_src ^ f->tp_dst;
+        }
+    }
+    return hash_bytes(&key, sizeof key, basis);
+}
+
+/* Of the fields that the group names, those that the packet has; else of addresses and ports. */
+static uint64_t hash_packet(struct xlate_ctx *ctx, const struct group *g)
+{
+    const struct ofp_group_selection *s = &g->selection;
+    uint64_t hash = s->param;
+
+    if (!s->n_fields) {
+        return hash_symmetric(ctx, hash);
+    }
+    for (size_t i = 0; i < s->n_fields; i++) {
+        const struct ofp_field *field = s->fields[i].field;
+        struct match m;
+        union ofp_value value;
+        memset(&m, 0, sizeof m);
+        bool has = ofp_field_prereqs_ok(field, &ctx->flow, &m.mask);
+        pipeline_look(ctx, &m.mask);
+        if (!has) {
+            continue;
+        }
+        memset(&m, 0, sizeof m);
+        ofp_field_get(field, &ctx->flow, &value);
+        ofp_field_set_match(field, &value, &s->fields[i].mask, &m);
+        pipeline_look(ctx, &m.mask);
+        for (unsigned int k = 0; k < field->n_bytes; k++) {
+            ((uint8_t *) &value)[k] &= ((const uint8_t *) &s->fields[i].mask)[k];
+        }
+        hash = hash_bytes(&value, field->n_bytes, hash + field->id);
+    }
+    return hash;
+}
+
+/* The bucket that HASH falls to, of all, or of those that are usable: NULL if they have no weight. */
+static const struct bucket *deal(struct xlate_ctx *ctx, const struct group *g, uint64_t hash, bool all)
+{
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < g->n_buckets; i++) {
+        total += all || is_bucket_live(ctx->pipeline->bridge, &g->buckets[i], 0) ? g->buckets[i].weight : 0;
+    }
+    uint64_t at = ((hash & UINT32_MAX) * total) >> 32;
+    for (size_t i = 0; i < g->n_buckets; i++) {
+        if (all || is_bucket_live(ctx->pipeline->bridge, &g->buckets[i], 0)) {
+            if (at < g->buckets[i].weight) {
+                return &g->buckets[i];
+            }
+            at -= g->buckets[i].weight;
+        }
+    }
+    return NULL;
+}
+
+static NOINLINE const struct bucket *select_bucket(struct xlate_ctx *ctx, const struct group *g)
+{
+    uint64_t hash = hash_packet(ctx, g);
+    const struct bucket *b = deal(ctx, g, hash, true);
+
+    return b && !is_usable(ctx, g, b - g->buckets) ? deal(ctx, g, hash_u64(hash, 1), false) : b;
+}
+
+static const struct bucket *first_live(struct xlate_ctx *ctx, const struct group *g)
+{
+    for (size_t i = 0; i < g->n_buckets; i++) {
+        if (is_usable(ctx, g, i)) {
+            return &g->buckets[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- Through them. ---- */
+
+/* Not inlined: what is kept of the packet is large. */
+static NOINLINE void do_bucket(struct xlate_ctx *ctx, const struct bucket *b)
+{
+    struct pipeline *p = ctx->pipeline;
+    struct pipeline_kept kept = p->kept;
+    unsigned int reason = p->reason;
+    struct xlate_step *outer = unlikely(ctx->trace) ? xlate_trace_enter(ctx->trace, STEP_BUCKET, "bucket %" PRIu32, b->id) : NULL;
+    struct pipeline_mark mark;
+    struct xlate_fence fence;
+
+    pipeline_note_rule(ctx, b->rule);
+    pipeline_mark(ctx, &mark);
+    xlate_fence_begin(ctx, &fence);
+    ctx->n_within++;
+    p->reason = reason == OFPR_PACKET_OUT ? reason : OFPR_GROUP;
+    p->kept.n_set = 0;
+    OFP_ACT_FOR_EACH (a, rule_acts(b->rule), b->rule->acts_len) {
+        p->kept.set[p->kept.n_set++] = a; /* They are no more than there is room for: ofproto-group.c. */
+    }
+    if (unlikely(ctx->trace) && !p->kept.n_set) {
+        xlate_trace_add(ctx->trace, STEP_ACTION, "drop");
+    }
+    pipeline_do_set(ctx);
+    p->reason = reason;
+    ctx->n_within--;
+    pipeline_return(ctx, &mark);
+    xlate_fence_end(ctx, &fence);
+    p->kept = kept;
+    if (unlikely(ctx->trace)) {
+        xlate_trace_leave(ctx->trace, outer);
+    }
+}
+
+void pipeline_group(struct xlate_ctx *ctx, uint32_t id)
+{
+    struct pipeline *p = ctx->pipeline;
+    const struct group *g = groups_find(tables_groups(p->bridge->tables), id);
+
+    if (!g) {
+        XLATE_TRACE(ctx, STEP_WARNING, "Nonexistent group");
+        return;
+    }
+    if (ctx->n_within == XLATE_MAX_RESUBMIT_DEPTH || ctx->n_resubmits >= XLATE_MAX_RESUBMITS) {
+        XLATE_TRACE(ctx, STEP_ERROR, "over max translation depth %d", XLATE_MAX_RESUBMIT_DEPTH);
+        pipeline_fail(ctx, XLATE_TOO_DEEP);
+        return;
+    }
+    ctx->n_resubmits++; /* Groups that lead to one another multiply, as tables do. */
+    pipeline_note_rule(ctx, g->rule);
+    if (g->type == OFPGT_ALL || g->type == OFPGT_INDIRECT) {
+        for (size_t i = 0; i < g->n_buckets && !p->ended; i++) {
+            do_bucket(ctx, &g->buckets[i]);
+        }
+        return;
+    }
+    const struct bucket *b = g->type == OFPGT_SELECT ? select_bucket(ctx, g) : first_live(ctx, g);
+    if (!b) {
+        XLATE_TRACE(ctx, STEP_NOTE, "no live bucket");
+        return;
+    }
+    XLATE_TRACE(ctx, STEP_NOTE, "using bucket %" PRIu32, b->id);
+    do_bucket(ctx, b);
+}
