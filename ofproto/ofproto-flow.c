@@ -197,7 +197,7 @@ void ofproto_committed(struct ofproto *o, struct tables_txn *x, enum ofp_removed
 
     for (size_t i = 0; i < x->n; i++) {
         const struct tables_change *change = &x->changes[i];
-        enum ofp_removed_reason why = change->evicted ? OFPRR_EVICTION : change->with_group ? OFPRR_GROUP_DELETE : reason;
+        enum ofp_removed_reason why = ofproto_change_reason(change, reason);
         if (change->type == TABLES_REMOVED && change->rule->flags & RULE_SEND_FLOW_REM) {
             ofconn_notify(o, OFP_ASYNC_FLOW_REMOVED, why, put_removed, &(struct removal) { change->rule, why, now });
         }

@@ -117,7 +117,7 @@ static void tell(struct telling *t, enum ofp_monitor_event event, const struct t
         return;
     }
     if (!t->own || change->evicted || flags & (OFPFMF_NO_ABBREV | OFPFMF_ONLY_OWN)) {
-        monitors_update_rule(t->conn, &t->reply, event, change->rule, flags, change->evicted ? OFPRR_EVICTION : t->reason);
+        monitors_update_rule(t->conn, &t->reply, event, change->rule, flags, ofproto_change_reason(change, t->reason));
     } else if (!t->abbreviated) {
         monitors_update(t->conn, &t->reply, &(struct ofp_monitor_update) { .event = OFPFME_ABBREV, .xid = t->xid });
         t->abbreviated = true;

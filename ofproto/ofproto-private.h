@@ -157,6 +157,11 @@ enum ofp_error ofproto_acts_check(struct buf *acts, const struct ofp_check *chec
 enum ofp_error flow_mod_decode(const struct ofconn *c, const struct ofp_msg *msg, struct buf *acts, struct flow_mod *ret);
 /* Carries FM out, as a transaction of its own, and tells whom it concerns. */
 enum ofp_error ofproto_flow_mod(struct ofproto *o, const struct flow_mod *fm);
+/* Why C took its rule out of a table, if the transaction was for REASON. */
+static inline enum ofp_removed_reason ofproto_change_reason(const struct tables_change *c, enum ofp_removed_reason reason)
+{
+    return c->evicted ? OFPRR_EVICTION : c->with_group ? OFPRR_GROUP_DELETE : reason;
+}
 /* X's changes are visible: tells whom it concerns, and ends X. */
 void ofproto_committed(struct ofproto *o, struct tables_txn *x, enum ofp_removed_reason reason);
 enum ofp_error ofproto_match_decode(const struct ofp_match_ref *ref, struct match *ret, uint64_t *cookie, uint64_t *cookie_mask);

@@ -141,7 +141,11 @@ static bool port_stats(ofp_port_t no, struct ofp_port_stats *ret, void *s UNUSED
     return no.n <= N_PORTS;
 }
 
-static const struct ofproto_ops ops = { .changed = nothing_changed, .port_stats = port_stats, .packet_out = packet_out };
+static int set_up(ofp_port_t port_no UNUSED, bool up UNUSED, void *aux UNUSED) { return 0; }
+
+static const struct ofproto_ops ops = {
+    .changed = nothing_changed, .port_stats = port_stats, .packet_out = packet_out, .port_config_changed = nothing_changed, .port_set_up = set_up,
+};
 
 static void open_bridge(struct session *s)
 {
