@@ -201,6 +201,9 @@ void ofproto_committed(struct ofproto *o, struct tables_txn *x, enum ofp_removed
         if (change->type == TABLES_REMOVED && change->rule->flags & RULE_SEND_FLOW_REM) {
             ofconn_notify(o, OFP_ASYNC_FLOW_REMOVED, why, put_removed, &(struct removal) { change->rule, why, now });
         }
+        if (change->type == TABLES_ADDED) {
+            ofproto_note_liveness(o, rule_acts(change->rule), change->rule->acts_len);
+        }
     }
     monitors_tell(o, x, reason);
     tables_end(x);

@@ -289,6 +289,12 @@ void ofproto_commit(struct ofproto *o, struct tables_txn *x, struct groups_txn *
 {
     bool watched = groups_watch(gx->groups), only_groups = gx->n && !x->n;
 
+    for (size_t i = 0; i < gx->n; i++) {
+        const struct group *g = gx->changes[i].now;
+        for (size_t k = 0; g && k < g->n_buckets; k++) {
+            ofproto_note_liveness(o, rule_acts(g->buckets[k].rule), g->buckets[k].rule->acts_len);
+        }
+    }
     groups_commit(gx);
     tables_commit(x);
     groups_end(gx);
@@ -301,7 +307,21 @@ void ofproto_commit(struct ofproto *o, struct tables_txn *x, struct groups_txn *
     }
 }
 
-bool ofproto_watches_ports(const struct ofproto *o) { return groups_watch(tables_groups(o->tables)); }
+void ofproto_note_liveness(struct ofproto *o, const void *acts, size_t len)
+{
+    OFP_ACT_FOR_EACH (a, acts, len) {
+        size_t nested_len;
+        const struct ofp_act *nested = ofp_act_nested(a, &nested_len);
+        if (a->type == OFP_ACT_BUNDLE && !o->uses_liveness) {
+            o->uses_liveness = true;
+            o->ops->port_config_changed(o->aux);
+        } else if (nested) {
+            ofproto_note_liveness(o, nested, nested_len);
+        }
+    }
+}
+
+bool ofproto_watches_ports(const struct ofproto *o) { return o->uses_liveness || groups_watch(tables_groups(o->tables)); }
 
 void ofproto_delete_groups(struct ofproto *o)
 {

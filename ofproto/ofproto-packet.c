@@ -237,7 +237,10 @@ enum ofp_error handle_packet_out(struct ofconn *c, const struct ofp_msg *msg)
     error = decode_acts(msg, &out, &m.flow, &acts);
     error = error ? error : ofproto_meters_check(c->ofproto, &acts);
     error = error ? error : ofproto_groups_check(c->ofproto, NULL, acts.data, acts.len);
-    error = error ? error : send_out(c, &out, in_port, &pipeline, &acts);
+    if (!error) {
+        ofproto_note_liveness(c->ofproto, acts.data, acts.len);
+        error = send_out(c, &out, in_port, &pipeline, &acts);
+    }
     buf_uninit(&acts);
     return error;
 }

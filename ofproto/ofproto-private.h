@@ -31,6 +31,7 @@ struct ofproto {
     const struct ofproto_ops *ops;
     void *aux;
     uint64_t datapath_id;
+    bool uses_liveness; /* There has been a rule, a bucket or a packet-out whose action `bundle' depends on which ports are live. */
     struct tables *tables;
     /* fail-mode.c. */
     bool secure, mode_known;
@@ -141,6 +142,8 @@ enum ofp_error group_mod_apply(const struct ofp_msg *msg, const struct ofp_group
                                uint64_t now);
 /* Makes the changes of both visible, tells whom it concerns, and ends both. */
 void ofproto_commit(struct ofproto *o, struct tables_txn *x, struct groups_txn *gx);
+/* ACTS are to be carried out: which ports are live is of interest from now on, if they depend on it. */
+void ofproto_note_liveness(struct ofproto *o, const void *acts, size_t len);
 /* Deletes all groups, and the rules that use them. */
 void ofproto_delete_groups(struct ofproto *o);
 /* ofproto-meter.c */

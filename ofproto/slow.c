@@ -108,8 +108,8 @@ static void run(struct slow *s, struct arena *arena, const struct nlattr *action
         } else if (type == OVS_ACTION_ATTR_CLONE && holds_ours(a)) {
             flush(s);
             run_clone(s, arena, a, &s->error);
-        } else if (type == OVS_ACTION_ATTR_METER) {
-            attrbuf_append(&s->piece, a, n); /* Once; and nothing goes anywhere by it. */
+        } else if (type == OVS_ACTION_ATTR_METER || type == OVS_ACTION_ATTR_TRUNC) {
+            attrbuf_append(&s->piece, a, n); /* Once; and nothing goes anywhere by it.  The output that TRUNC is of comes next. */
         } else if (changes_packet(type)) {
             attrbuf_append(&s->piece, a, n);
             attrbuf_append(&s->changes, a, n);

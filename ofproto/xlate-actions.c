@@ -110,6 +110,26 @@ static void output_port(struct xlate_ctx *ctx, ofp_port_t port, uint16_t max_len
     }
 }
 
+void pipeline_output(struct xlate_ctx *ctx, ofp_port_t port) { output_port(ctx, port, 0); }
+
+/* To a port of the datapath, the first MAX_LEN bytes: the kernel can cut nothing else off. */
+static void do_output_trunc(struct xlate_ctx *ctx, const struct ofp_act_output_trunc *a)
+{
+    bool back = a->port.n == OFPP_IN_PORT_N;
+    const struct xport *to = xbridge_port_by_ofp(ctx->pipeline->bridge, back ? in_port_now(ctx) : a->port);
+
+    ctx->pipeline->sent = true;
+    if (!back && ofp_port_eq(a->port, in_port_now(ctx))) {
+        XLATE_TRACE(ctx, STEP_WARNING, "skipping output to input port");
+    } else if (!to || odp_port_eq(to->odp, ODPP_NONE)) {
+        XLATE_TRACE(ctx, STEP_ERROR, "output_trunc does not support patch port %u", a->port.n);
+    } else if (!ctx->config->can.trunc) {
+        XLATE_TRACE(ctx, STEP_ERROR, "the datapath does not truncate packets");
+    } else {
+        xlate_output_truncated(ctx, to, a->max_len);
+    }
+}
+
 static NOINLINE void do_output_reg(struct xlate_ctx *ctx, const struct ofp_act_output_reg *a)
 {
     struct flow look = { 0 };
@@ -474,12 +494,21 @@ static void do_number(struct xlate_ctx *ctx, enum ofp_act_type type, const struc
     }
 }
 
-/* What changes tables, and actions that are a number. */
+/* What is less frequent, and actions that are a number. */
 static void do_other(struct xlate_ctx *ctx, const struct ofp_act *a)
 {
     switch ((unsigned int) a->type) {
     case OFP_ACT_LEARN:
         pipeline_learn(ctx, ofp_act_cast(a));
+        break;
+    case OFP_ACT_OUTPUT_TRUNC:
+        do_output_trunc(ctx, ofp_act_cast(a));
+        break;
+    case OFP_ACT_MULTIPATH:
+        pipeline_multipath(ctx, ofp_act_cast(a));
+        break;
+    case OFP_ACT_BUNDLE:
+        pipeline_bundle(ctx, ofp_act_cast(a));
         break;
     case OFP_ACT_FIN_TIMEOUT:
         pipeline_fin_timeout(ctx, ofp_act_cast(a));

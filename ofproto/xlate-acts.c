@@ -61,7 +61,7 @@ static const bool supported[OFP_N_ACTS] = {
     [OFP_ACT_CLEAR_ACTIONS] = true, [OFP_ACT_WRITE_ACTIONS] = true, [OFP_ACT_WRITE_METADATA] = true,
     [OFP_ACT_GOTO_TABLE] = true, [OFP_ACT_CT] = true, [OFP_ACT_CT_CLEAR] = true, [OFP_ACT_CONTROLLER] = true,
     [OFP_ACT_LEARN] = true, [OFP_ACT_FIN_TIMEOUT] = true, [OFP_ACT_METER] = true,
-    [OFP_ACT_GROUP] = true,
+    [OFP_ACT_GROUP] = true, [OFP_ACT_OUTPUT_TRUNC] = true, [OFP_ACT_MULTIPATH] = true, [OFP_ACT_BUNDLE] = true,
 };
 
 enum ofp_error xlate_acts_check(const void *acts, size_t len, const char **ret_name)

@@ -10,6 +10,8 @@
  *     xlate-controller.c what goes to controllers
  *     xlate-meter.c      meters
  *     xlate-group.c      groups
+ *     xlate-hash.c       hashes, by which packets are dealt out
+ *     xlate-multipath.c  links and ports that are chosen by them
  *
  * The packet at this point of its way is 'vlan' and, once a bridge has tables to match it with, 'flow'; out->mask is about the packet as it
  * came in.  'given' has the bits of 'flow' that do not come from the packet (a register, a field that was written): having looked at
@@ -82,6 +84,8 @@ static inline void xlate_look(struct xlate_ctx *ctx, size_t ofs, size_t len)
 enum xlate_verdict xlate_bridge(struct xlate_ctx *ctx, const struct xport *in_port);
 /* Has CTX's packet leave by PORT: a datapath port, or through a patch port into the next bridge. */
 void xlate_output(struct xlate_ctx *ctx, const struct xport *port);
+/* The same for at most the first MAX_LEN bytes of it, by a datapath port. */
+void xlate_output_truncated(struct xlate_ctx *ctx, const struct xport *port, uint32_t max_len);
 /* Emits what makes the packet on the wire what it is in CTX.  False: it cannot be, and does not leave. */
 bool xlate_commit(struct xlate_ctx *ctx);
 /* Begins with FLOW, which came in at PORT; what is to be translated is the caller's.  End with xlate_end(). */

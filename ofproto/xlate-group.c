@@ -7,7 +7,6 @@
  * packets only. */
 #include <config.h>
 
-#include <arpa/inet.h>
 #include <inttypes.h>
 
 #include "lib/base/hash.h"
@@ -67,54 +66,6 @@ static bool is_usable(struct xlate_ctx *ctx, const struct group *g, size_t i)
 
 /* ---- Which is selected. ---- */
 
-/* Of both directions of a connection the same. */
-static uint64_t hash_symmetric(struct xlate_ctx *ctx, uint64_t basis)
-{
-    const struct flow *f = &ctx->flow;
-    struct {
-        uint8_t eth[sizeof(struct eth_addr)];
-        be16 eth_type;
-        uint8_t ip6[16];
-        be32 ip4;
-        uint32_t proto;
-        be16 ports, vid;
-    } key = { .eth_type = f->eth_type };
-    bool is_ip = f->eth_type == htons(ETH_TYPE_IPV4) || f->eth_type == htons(ETH_TYPE_IPV6);
-
-    XLATE_LOOK(ctx, eth_src);
-    XLATE_LOOK(ctx, eth_dst);
-    XLATE_LOOK(ctx, eth_type);
-    for (unsigned int i = 0; i < sizeof(struct eth_addr); i++) {
-        key.eth[i] = f->eth_src.ea[i] ^ f->eth_dst.ea[i];
-    }
-    struct flow look = { .vlan[0].tci = htons(VLAN_VID_MASK | VLAN_CFI) };
-    pipeline_look(ctx, &look);
-    key.vid = f->vlan[0].tci & htons(VLAN_VID_MASK | VLAN_CFI);
-    if (f->eth_type == htons(ETH_TYPE_IPV4)) {
-        XLATE_LOOK(ctx, ip_src);
-        XLATE_LOOK(ctx, ip_dst);
-        key.ip4 = f->ip_src ^ f->ip_dst;
-    } else if (f->eth_type == htons(ETH_TYPE_IPV6)) {
-        XLATE_LOOK(ctx, ipv6_src);
-        XLATE_LOOK(ctx, ipv6_dst);
-        for (unsigned int i = 0; i < sizeof key.ip6; i++) {
-            key.ip6[i] = f->ipv6_src.s6_addr[i] ^ f->ipv6_dst.s6_addr[i];
-        }
-    }
-    if (is_ip) {
-        XLATE_LOOK(ctx, ip_proto);
-        XLATE_LOOK(ctx, ip_frag);
-        key.proto = f->ip_proto;
-        /* Fragments of one packet go one way: none looks at ports. */
-        if ((f->ip_proto == IPPROTO_TCP || f->ip_proto == IPPROTO_UDP || f->ip_proto == IPPROTO_SCTP) && !(f->ip_frag & FLOW_FRAG_ANY)) {
-            XLATE_LOOK(ctx, tp_src);
-            XLATE_LOOK(ctx, tp_dst);
-            key.ports = f->tp_src ^ f->tp_dst;
-        }
-    }
-    return hash_bytes(&key, sizeof key, basis);
-}
-
 /* Of the fields that the group names, those that the packet has; else of addresses and ports. */
 static uint64_t hash_packet(struct xlate_ctx *ctx, const struct group *g)
 {
@@ -122,7 +73,7 @@ static uint64_t hash_packet(struct xlate_ctx *ctx, const struct group *g)
     uint64_t hash = s->param;
 
     if (!s->n_fields) {
-        return hash_symmetric(ctx, hash);
+        return xlate_hash_connection(ctx, hash);
     }
     for (size_t i = 0; i < s->n_fields; i++) {
         const struct ofp_field *field = s->fields[i].field;

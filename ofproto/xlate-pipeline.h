@@ -85,6 +85,8 @@ void pipeline_tags_written(struct xlate_ctx *ctx);
 /* For a CTX that is traced: notes what the action set IS, or was. */
 void pipeline_trace_set(struct xlate_ctx *ctx, const char *is);
 
+/* Sends the packet to PORT, which may be reserved, as the action output does.  xlate-actions.c. */
+void pipeline_output(struct xlate_ctx *ctx, ofp_port_t port);
 /* Does ACTS, in order.  xlate-actions.c. */
 void pipeline_actions(struct xlate_ctx *ctx, const struct ofp_act *acts, size_t len);
 
@@ -93,6 +95,12 @@ void pipeline_ct(struct xlate_ctx *ctx, const struct ofp_act_ct *a);
 void pipeline_ct_clear(struct xlate_ctx *ctx);
 /* Exchanges in F, a flow or a mask over one, the packet's addresses and ports with those that its connection began with.  IS: the flow. */
 void pipeline_swap_ct(const struct flow *is, struct flow *f);
+/* xlate-hash.c.  A hash of FIELDS (enum ofp_hash_fields), or of all that tells connections apart, the same for both directions; it has been looked at. */
+uint64_t xlate_hash(struct xlate_ctx *ctx, unsigned int fields, uint64_t basis);
+uint64_t xlate_hash_connection(struct xlate_ctx *ctx, uint64_t basis);
+/* xlate-multipath.c */
+void pipeline_multipath(struct xlate_ctx *ctx, const struct ofp_act_multipath *a);
+void pipeline_bundle(struct xlate_ctx *ctx, const struct ofp_act_bundle *a);
 /* xlate-group.c */
 void pipeline_group(struct xlate_ctx *ctx, uint32_t id);
 /* xlate-learn.c */

@@ -323,3 +323,13 @@ void xlate_output(struct xlate_ctx *ctx, const struct xport *port)
         }
     }
 }
+
+void xlate_output_truncated(struct xlate_ctx *ctx, const struct xport *port, uint32_t max_len)
+{
+    struct attrbuf *b = &ctx->out->actions;
+
+    if (likely(!b->overflow) && !(port->config & OFPPC_NO_FWD) && xlate_commit(ctx)) {
+        odp_put_trunc(b, max_len); /* Of the next output only. */
+        odp_put_output(b, port->odp);
+    }
+}

@@ -74,6 +74,7 @@ check_PROGRAMS += \
 	tests/unit/test-xlate-random \
 	tests/unit/test-xlate-tables \
 	tests/unit/test-xlate-trace tests/unit/test-xlate-group \
+	tests/unit/test-xlate-multipath \
 	tests/unit/test-pin \
 	tests/unit/test-ofproto-packet \
 	tests/unit/test-monitor tests/unit/test-port-mod \
@@ -129,6 +130,7 @@ tests_unit_test_xlate_ct_data_CPPFLAGS = $(AM_CPPFLAGS) -DSRCDIR='"$(srcdir)"'
 tests_unit_test_xlate_ct_SOURCES = tests/unit/test-xlate-ct.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_xlate_tables_SOURCES = tests/unit/test-xlate-tables.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_xlate_group_SOURCES = tests/unit/test-xlate-group.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
+tests_unit_test_xlate_multipath_SOURCES = tests/unit/test-xlate-multipath.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_xlate_trace_SOURCES = tests/unit/test-xlate-trace.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_unit_test_xlate_tables_random_SOURCES = tests/unit/test-xlate-tables-random.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
 tests_sim_test_engine_learn_SOURCES = tests/sim/test-engine-learn.c tests/unit/xlate-tables-kit.h tests/unit/xlate-kit.h
@@ -175,7 +177,7 @@ SYSTEM_AT = \
 	tests/system/conntrack.at \
 	tests/system/trace.at \
 	tests/system/megaflow.at tests/system/scale.at \
-	tests/system/packet-in.at tests/system/meter.at tests/system/group.at \
+	tests/system/packet-in.at tests/system/meter.at tests/system/group.at tests/system/actions.at \
 	tests/system/openflow-flows.txt \
 	tests/system/learn.at \
 	tests/system/monitor.at \
