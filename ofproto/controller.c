@@ -209,7 +209,7 @@ static void controller_configure(struct controller *c, const struct controller_c
     c->config.target = c->target;
     for (struct ofconn *each = c->ofproto->conns; each; each = each->next) {
         if (each->controller == c) {
-            ofconn_set_rate(each, config->limits.rate, config->limits.burst);
+            ofconn_set_limits(each, config->limits.rate, config->limits.burst, config->limits.queue_size);
         }
     }
     if (c->rconn) {
@@ -355,6 +355,12 @@ bool ofproto_controller_status(const struct ofproto *o, const char *target, stru
         return false;
     }
     *ret = (struct controller_status){ .connected = controller_is_connected(c), .role = role_of(c) };
+    for (const struct ofconn *each = o->conns; each; each = each->next) {
+        if (each->controller == c) { /* Of those that came to a listener, the last. */
+            ofconn_put_rate_status(each, put, aux);
+            break;
+        }
+    }
     if (c->rconn) {
         ofp_rconn_put_status(c->rconn, put, aux);
         return true;

@@ -26,12 +26,12 @@ struct ofproto;
 struct tls;
 
 #define CONTROLLER_PROBE_MSEC 5000 /* Defaults, as ovs-vswitchd.conf.db(5) has them. */
-#define CONTROLLER_QUEUE_SIZE 100
+#define CONTROLLER_QUEUE_SIZE 0 /* Not said: ofconn-rate.c knows. */
 #define CONTROLLER_DSCP       48
 
 /* What packet-ins it may be sent. */
 struct controller_limits {
-    unsigned int queue_size; /* Packets that wait. */
+    unsigned int queue_size; /* Packets that wait while there is no rate; 0: not said. */
     unsigned int rate;       /* Packets a second; 0: no limit. */
     unsigned int burst;      /* At once. */
 };

@@ -195,7 +195,8 @@ struct ofconn *ofconn_create(struct ofproto *o, struct ofp_conn *conn, struct co
     o->conns = c;
     __atomic_add_fetch(&n_ofconns, 1, __ATOMIC_RELAXED);
     if (controller) {
-        ofconn_set_rate(c, controller->config.limits.rate, controller->config.limits.burst);
+        const struct controller_limits *l = &controller->config.limits;
+        ofconn_set_limits(c, l->rate, l->burst, l->queue_size);
     }
     ofproto_update_punts(o);
     return c;

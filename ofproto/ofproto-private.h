@@ -106,8 +106,10 @@ bool ofconn_listens(const struct ofconn *c); /* Of anything at all? */
 
 /* ofconn-rate.c */
 /* C may have RATE packet-ins a second, and BURST at once (controller_rate_limit, controller_burst_limit); RATE 0: any number, and what waits goes
- * as fast as C reads. */
-void ofconn_set_rate(struct ofconn *c, unsigned int rate, unsigned int burst);
+ * as fast as C reads, QUEUE_SIZE of them (controller_queue_size; 0: not said, as many as is good). */
+void ofconn_set_limits(struct ofconn *c, unsigned int rate, unsigned int burst, unsigned int queue_size);
+/* Tells what the limit has done, if there is one: ovs-vswitchd.conf.db(5), Controller Rate Limiting Statistics. */
+void ofconn_put_rate_status(const struct ofconn *c, void (*put)(const char *key, const char *value, void *aux), void *aux);
 void ofconn_rate_uninit(struct ofconn *c); /* The same, without sending what waits. */
 /* Sends P (packet_in_send()), now or when it is its turn.  P stays the caller's. */
 void ofconn_rate_send(struct ofconn *c, struct pin *p);

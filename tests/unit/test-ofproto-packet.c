@@ -181,6 +181,28 @@ static void test_tables_hand_up_what_somebody_wants(void **state UNUSED)
     boss_close(&b[1]);
 }
 
+static void note_status(const char *key, const char *value, void *text_)
+{
+    char **text = text_, *longer = xasprintf("%s%s=%s ", *text, key + strlen("packet-in-"), value);
+
+    free(*text);
+    *text = longer;
+}
+
+/* What is told of the limit: of misses nothing has come. */
+static void expect_status(const struct ofconn *c, uint64_t bypassed, uint64_t queued, uint64_t dropped, uint64_t backlog)
+{
+    char *text = xstrdup("");
+    char *expected = xasprintf("miss-bypassed=0 miss-queued=0 miss-dropped=0 miss-backlog=0 action-bypassed=%llu action-queued=%llu "
+                               "action-dropped=%llu action-backlog=%llu ", (unsigned long long) bypassed, (unsigned long long) queued,
+                               (unsigned long long) dropped, (unsigned long long) backlog);
+
+    ofconn_put_rate_status(c, note_status, &text);
+    assert_string_equal(text, expected);
+    free(text);
+    free(expected);
+}
+
 static void test_a_rate_is_shared_by_ports(void **state UNUSED)
 {
     struct ofproto *o = ofproto_create(loop_base(), "br0", &bridge_ops, NULL);
@@ -200,6 +222,7 @@ static void test_a_rate_is_shared_by_ports(void **state UNUSED)
     assert_int_equal(b.n, 25); /* The burst. */
     uint64_t drops = ofconn_rate_drops(o->conns);
     assert_true(drops >= 150 && drops < 176); /* The rest waits. */
+    expect_status(o->conns, 25, 176, drops, 176 - drops);
     clock_hold(now + 20); /* Two credits: one for each port. */
     UNTIL(b.n >= 27);
     turn();
@@ -207,6 +230,7 @@ static void test_a_rate_is_shared_by_ports(void **state UNUSED)
     assert_int_equal(b.ports[25] + b.ports[26], 3);
     clock_hold(now + 10000);
     UNTIL(b.n == 201 - drops);
+    expect_status(o->conns, 25, 176, drops, 0);
     assert_int_equal(ofconn_rate_drops(o->conns), drops);
     clock_hold(now + 100000); /* However long it was quiet, no more than the burst. */
     for (unsigned int i = 0; i < 40; i++) {
@@ -220,6 +244,10 @@ static void test_a_rate_is_shared_by_ports(void **state UNUSED)
         tell(ofproto_id(o), 1, OFPR_ACTION, 0, 0);
     }
     UNTIL(b.n == 341 - drops);
+    char *nothing = xstrdup("");
+    ofconn_put_rate_status(o->conns, note_status, &nothing);
+    assert_string_equal(nothing, "");
+    free(nothing);
     clock_hold(0);
     ofproto_destroy(o);
     boss_close(&b);
@@ -245,6 +273,11 @@ static void test_who_reads_slowly_has_ports_take_turns(void **state UNUSED)
     assert_true(b.first[4] > 0 && b.first[4] < 500);
     turn();
     assert_int_equal(b.n, 20001 - dropped); /* What waited has come, all of it, and nothing twice. */
+    ofconn_set_limits(o->conns, 0, 0, 10); /* Only so many may wait. */
+    for (unsigned int i = 0; i < 20000; i++) {
+        tell(ofproto_id(o), 3, OFPR_ACTION, 0, 0);
+    }
+    assert_true(ofconn_rate_drops(o->conns) - dropped > 20000 - 1000);
     ofproto_destroy(o);
     boss_close(&b);
 }
