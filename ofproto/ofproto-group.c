@@ -446,8 +446,8 @@ enum ofp_error handle_group_desc(struct ofconn *c, const struct ofp_msg *msg) { 
 
 enum ofp_error handle_group_features(struct ofconn *c, const struct ofp_msg *msg)
 {
-    /* By OpenFlow 1.3's types: output, push_vlan, pop_vlan, group, set_nw_ttl, dec_nw_ttl, set_field. */
-    const uint32_t actions = 1u << 0 | 1u << 17 | 1u << 18 | 1u << 22 | 1u << 23 | 1u << 24 | 1u << 25;
+    /* By OpenFlow 1.3's types: output, push_vlan, pop_vlan, set_queue, group, set_nw_ttl, dec_nw_ttl, set_field. */
+    const uint32_t actions = 1u << 0 | 1u << 17 | 1u << 18 | 1u << 21 | 1u << 22 | 1u << 23 | 1u << 24 | 1u << 25;
     struct ofp_group_features f = {
         .types = (1u << OFPGT_N) - 1,
         .capabilities = OFPGFC_SELECT_WEIGHT | OFPGFC_SELECT_LIVENESS | OFPGFC_CHAINING,

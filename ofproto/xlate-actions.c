@@ -325,6 +325,39 @@ static NOINLINE void do_dec_ttl(struct xlate_ctx *ctx, const struct ofp_act_dec_
     }
 }
 
+/* ---- Queues.  A queue is a class of tc's: the packet's priority names it, as the packaged daemon has it whether the port has queues or not. ---- */
+
+/* OpenFlow's queue N is the class 1:N+1; below 0xffff. */
+static bool set_queue(struct xlate_ctx *ctx, uint32_t queue)
+{
+    if (queue >= UINT16_MAX) {
+        XLATE_TRACE(ctx, STEP_WARNING, "there is no queue %" PRIu32, queue);
+        return false;
+    }
+    write_number(ctx, OFP_FIELD_SKB_PRIORITY, 1u << 16 | (queue + 1));
+    return true;
+}
+
+/* Back to the priority that it came in with. */
+static void do_pop_queue(struct xlate_ctx *ctx)
+{
+    if (ctx->given.skb_priority) {
+        FLOW_MASK_FIELD(ctx->mask, skb_priority);
+        write_number(ctx, OFP_FIELD_SKB_PRIORITY, ctx->in->skb_priority);
+    }
+    XLATE_TRACE(ctx, STEP_NOTE, "queue = %#" PRIx32, ctx->in->skb_priority);
+}
+
+static NOINLINE void do_enqueue(struct xlate_ctx *ctx, const struct ofp_act_enqueue *a)
+{
+    struct pipeline_mark mark;
+
+    pipeline_mark(ctx, &mark);
+    set_queue(ctx, a->queue);
+    output_port(ctx, a->port, 0);
+    pipeline_return(ctx, &mark);
+}
+
 /* ---- Tags. ---- */
 
 static void push_tag(struct xlate_ctx *ctx, uint16_t tpid)
@@ -491,6 +524,9 @@ static void do_number(struct xlate_ctx *ctx, enum ofp_act_type type, const struc
     case OFP_ACT_GROUP:
         pipeline_group(ctx, a->n);
         break;
+    case OFP_ACT_SET_QUEUE:
+        set_queue(ctx, a->n);
+        break;
     }
 }
 
@@ -503,6 +539,12 @@ static void do_other(struct xlate_ctx *ctx, const struct ofp_act *a)
         break;
     case OFP_ACT_OUTPUT_TRUNC:
         do_output_trunc(ctx, ofp_act_cast(a));
+        break;
+    case OFP_ACT_ENQUEUE:
+        do_enqueue(ctx, ofp_act_cast(a));
+        break;
+    case OFP_ACT_POP_QUEUE:
+        do_pop_queue(ctx);
         break;
     case OFP_ACT_MULTIPATH:
         pipeline_multipath(ctx, ofp_act_cast(a));

@@ -62,6 +62,7 @@ static const bool supported[OFP_N_ACTS] = {
     [OFP_ACT_GOTO_TABLE] = true, [OFP_ACT_CT] = true, [OFP_ACT_CT_CLEAR] = true, [OFP_ACT_CONTROLLER] = true,
     [OFP_ACT_LEARN] = true, [OFP_ACT_FIN_TIMEOUT] = true, [OFP_ACT_METER] = true,
     [OFP_ACT_GROUP] = true, [OFP_ACT_OUTPUT_TRUNC] = true, [OFP_ACT_MULTIPATH] = true, [OFP_ACT_BUNDLE] = true,
+    [OFP_ACT_SET_QUEUE] = true, [OFP_ACT_POP_QUEUE] = true, [OFP_ACT_ENQUEUE] = true,
 };
 
 enum ofp_error xlate_acts_check(const void *acts, size_t len, const char **ret_name)

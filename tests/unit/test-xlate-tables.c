@@ -392,13 +392,24 @@ static void tables_may_be_as_deep_as_there_are_any(void **state UNUSED)
     deep("table=%u actions=resubmit(,%u),goto_table:%u", "table=250 actions=resubmit(,0)", XLATE_TOO_DEEP);
 }
 
+/* A queue is a class of tc's. */
+static void a_queue_is_the_priority_until_it_is_popped(void **state UNUSED)
+{
+    CHECK(FLOWS("actions=set_queue:3,output:2,output:3"), { TCP, "set(skb_priority(0x10004)),2,3", "" });
+    CHECK(FLOWS("actions=pop_queue,output:2"), { TCP, "2", "" });
+    CHECK(FLOWS("actions=set_queue:3,output:2,pop_queue,output:3"), { TCP ",skb_priority=0x5", "set(skb_priority(0x10004)),2,set(skb_priority(0x5)),3", NULL });
+    CHECK(FLOWS("actions=set_queue:3,enqueue:4:7,output:2"), { TCP, "set(skb_priority(0x10008)),4,set(skb_priority(0x10004)),2", "" });
+    CHECK(FLOWS("actions=enqueue:4:7,output:2"), { TCP, "set(skb_priority(0x10008)),4,set(skb_priority(0)),2", "skb_priority=0" });
+    CHECK(FLOWS("actions=set_queue:65535,output:2"), { TCP, "2", "" });
+}
+
 static void what_translation_cannot_do_is_refused(void **state UNUSED)
 {
     static const char *const refused[] = {
         "actions=load:5->NXM_NX_TUN_ID[]", "actions=set_field:1.1.1.1->tun_dst", "actions=load:5->NXM_NX_TUN_GBP_ID[]",
         "mpls actions=set_field:5->mpls_label", "actions=move:NXM_NX_REG0[]->NXM_NX_TUN_IPV4_DST[]",
         "actions=pop:NXM_NX_TUN_ID[]", "actions=clone(load:5->NXM_NX_TUN_ID[])", "actions=write_actions(set_field:5->tun_id)",
-        "actions=controller(pause)", "actions=set_tunnel:5", "actions=set_queue:1",
+        "actions=controller(pause)", "actions=set_tunnel:5",
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
@@ -445,6 +456,7 @@ int main(void)
         cmocka_unit_test(an_output_may_be_what_a_field_says),
         cmocka_unit_test(loops_end),
         cmocka_unit_test(tables_may_be_as_deep_as_there_are_any),
+        cmocka_unit_test(a_queue_is_the_priority_until_it_is_popped),
         cmocka_unit_test(what_translation_cannot_do_is_refused),
     };
 
