@@ -446,8 +446,6 @@ enum ofp_error handle_group_desc(struct ofconn *c, const struct ofp_msg *msg) { 
 
 enum ofp_error handle_group_features(struct ofconn *c, const struct ofp_msg *msg)
 {
-    /* By OpenFlow 1.3's types: output, push_vlan, pop_vlan, set_queue, group, set_nw_ttl, dec_nw_ttl, set_field. */
-    const uint32_t actions = 1u << 0 | 1u << 17 | 1u << 18 | 1u << 21 | 1u << 22 | 1u << 23 | 1u << 24 | 1u << 25;
     struct ofp_group_features f = {
         .types = (1u << OFPGT_N) - 1,
         .capabilities = OFPGFC_SELECT_WEIGHT | OFPGFC_SELECT_LIVENESS | OFPGFC_CHAINING,
@@ -456,7 +454,7 @@ enum ofp_error handle_group_features(struct ofconn *c, const struct ofp_msg *msg
 
     for (unsigned int i = 0; i < OFPGT_N; i++) {
         f.max_groups[i] = OFPG_MAX;
-        f.actions[i] = actions;
+        f.actions[i] = OFPROTO_ACTIONS;
     }
     ofp_reply_begin(&r, msg, OFPMSG_GROUP_FEATURES_REPLY);
     ofp_reply_group_features(&r, &f);

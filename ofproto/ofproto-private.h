@@ -58,6 +58,9 @@ struct ofproto {
     be32 served_xid;
 };
 
+/* Actions that translation carries out, by OpenFlow 1.3's types: output, push_vlan, pop_vlan, set_queue, group, set_nw_ttl, dec_nw_ttl, set_field. */
+#define OFPROTO_ACTIONS (1u << 0 | 1u << 17 | 1u << 18 | 1u << 21 | 1u << 22 | 1u << 23 | 1u << 24 | 1u << 25)
+
 extern struct ofproto *ofproto_all; /* The first of a list.  Main's. */
 
 /* A client: who asked for what, and how it wants to be told. */

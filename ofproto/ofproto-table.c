@@ -77,10 +77,9 @@ static void put_field_headers(enum ofp_version version, struct field_lists *ret)
     }
 }
 
-/* Numbers of OpenFlow 1.3's instructions and actions that translation carries out. */
+/* Numbers of OpenFlow 1.3's instructions that translation carries out. */
 #define INSTRUCTIONS (1u << 1 | 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5)
 #define METER_INSTRUCTION (1u << 6) /* Until 1.5, where it is an action. */
-#define ACTIONS (UINT64_C(1) << 0 | UINT64_C(1) << 17 | UINT64_C(1) << 18 | UINT64_C(1) << 23 | UINT64_C(1) << 24 | UINT64_C(1) << 25)
 
 enum ofp_error handle_table_features(struct ofconn *c, const struct ofp_msg *msg)
 {
@@ -108,8 +107,8 @@ enum ofp_error handle_table_features(struct ofconn *c, const struct ofp_msg *msg
             .metadata_write = UINT64_MAX,
             .max_entries = max_rules(c->ofproto->tables, id),
             .instructions = instructions & ~(id + 1 == TABLES_N_USER ? 1u << 1 : 0),
-            .write_actions = ACTIONS,
-            .apply_actions = ACTIONS,
+            .write_actions = OFPROTO_ACTIONS,
+            .apply_actions = OFPROTO_ACTIONS,
             .next = { next + id + 1, TABLES_N_USER - id - 1 },
             .match = { fields.match.data, fields.match.len },
             .wildcards = { fields.wildcards.data, fields.wildcards.len },
