@@ -25,7 +25,7 @@ lib_libsluice_a_SOURCES += \
 	ofproto/xlate-controller.c ofproto/xlate-meter.c \
 	ofproto/meter.c ofproto/meter.h ofproto/ofproto-meter.c \
 	ofproto/group.c ofproto/group.h ofproto/ofproto-group.c ofproto/xlate-group.c \
-	ofproto/xlate-hash.c ofproto/xlate-multipath.c \
+	ofproto/xlate-hash.c ofproto/xlate-multipath.c ofproto/xlate-check-len.c \
 	ofproto/pin.c ofproto/pin.h ofproto/slow.c ofproto/slow.h \
 	ofproto/rule.c ofproto/rule.h ofproto/tables.c ofproto/tables.h ofproto/flow-mod.c ofproto/flow-mod.h \
 	ofproto/ofproto.c ofproto/ofproto.h ofproto/ofproto-private.h ofproto/ofconn.c \

@@ -406,7 +406,7 @@ void engine_set_config(struct engine *e, struct xconfig *c)
     c->version = old ? old->version + 1 : 1;
     c->can = (struct xconfig_can) {
         .ct_zone = features->ct_zone, .ct_clear = features->ct_clear, .ct_eventmask = features->ct_eventmask, .clone = features->clone,
-        .trunc = features->trunc,
+        .trunc = features->trunc, .check_pkt_len = features->check_pkt_len,
     };
     engine_note_pids(e, c);
     rcu_assign_pointer(e->fc.config, c);

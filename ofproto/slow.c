@@ -9,7 +9,8 @@
  *     set(eth) 1 set(arp) push_vlan 2        1st request: set(eth) 1
  *                                            2nd, of the packet with set(arp): set(eth) push_vlan 2
  *
- * A clone that has such a rewriting in it is done likewise, with a copy.  (Those in sample and check_pkt_len are not: none is emitted.)
+ * A clone that has such a rewriting in it is done likewise, with a copy; and of check_pkt_len that branch which is the packet's: the kernel may have no such
+ * action.  (Those in sample are not: none is emitted.)
  */
 #include <config.h>
 
@@ -96,6 +97,42 @@ static void run_clone(const struct slow *s, struct arena *arena, const struct nl
     *error = *error ? *error : copy.error;
 }
 
+/* The branch of CHECK that is the packet's, with the tags that the kernel puts on before; NULL: CHECK is none of ours. */
+static const struct nlattr *choose_branch(const struct slow *s, const struct nlattr *check)
+{
+    const struct nlattr *a, *branches[2] = { NULL, NULL };
+    size_t len = s->op.execute.packet_len, limit = 0;
+
+    mnl_attr_for_each(a, s->changes.nlh, 0) {
+        len += mnl_attr_get_type(a) == OVS_ACTION_ATTR_PUSH_VLAN ? 4 : 0;
+        len -= mnl_attr_get_type(a) == OVS_ACTION_ATTR_POP_VLAN ? 4 : 0;
+    }
+    mnl_attr_for_each_nested(a, check) {
+        switch (mnl_attr_get_type(a)) {
+        case OVS_CHECK_PKT_LEN_ATTR_PKT_LEN:
+            limit = mnl_attr_get_u16(a);
+            break;
+        case OVS_CHECK_PKT_LEN_ATTR_ACTIONS_IF_GREATER:
+            branches[1] = a;
+            break;
+        case OVS_CHECK_PKT_LEN_ATTR_ACTIONS_IF_LESS_EQUAL:
+            branches[0] = a;
+            break;
+        }
+    }
+    return branches[len > limit];
+}
+
+static void run_check(struct slow *s, struct arena *arena, const struct nlattr *check)
+{
+    const struct nlattr *branch = choose_branch(s, check);
+
+    flush(s);
+    if (branch) {
+        run_clone(s, arena, branch, &s->error);
+    }
+}
+
 static void run(struct slow *s, struct arena *arena, const struct nlattr *actions, size_t len)
 {
     for (const struct nlattr *a = actions; (const char *) a < (const char *) actions + len; a = mnl_attr_next(a)) {
@@ -108,6 +145,8 @@ static void run(struct slow *s, struct arena *arena, const struct nlattr *action
         } else if (type == OVS_ACTION_ATTR_CLONE && holds_ours(a)) {
             flush(s);
             run_clone(s, arena, a, &s->error);
+        } else if (type == OVS_ACTION_ATTR_CHECK_PKT_LEN) {
+            run_check(s, arena, a);
         } else if (type == OVS_ACTION_ATTR_METER || type == OVS_ACTION_ATTR_TRUNC) {
             attrbuf_append(&s->piece, a, n); /* Once; and nothing goes anywhere by it.  The output that TRUNC is of comes next. */
         } else if (changes_packet(type)) {

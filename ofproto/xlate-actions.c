@@ -613,6 +613,7 @@ static void do_action(struct xlate_ctx *ctx, const struct ofp_act *a)
         break;
     case OFP_ACT_NOTE:
     case OFP_ACT_CONJUNCTION:
+    case OFP_ACT_SAMPLE: /* There are no collectors to send samples to: with none the packaged daemon does nothing, too. */
         break;
     default:
         do_other(ctx, a);
@@ -628,6 +629,11 @@ void pipeline_actions(struct xlate_ctx *ctx, const struct ofp_act *acts, size_t 
         }
         if (unlikely(ctx->trace)) {
             xlate_trace_action(ctx, a);
+        }
+        if (unlikely(a->type == OFP_ACT_CHECK_PKT_LARGER)) {
+            const struct ofp_act *rest = ofp_act_next(a);
+            pipeline_check_pkt_larger(ctx, ofp_act_cast(a), rest, (const char *) acts + len - (const char *) rest);
+            return;
         }
         do_action(ctx, a);
         if (unlikely(ctx->pipeline->list_ended)) {

@@ -41,6 +41,8 @@ static bool is_form_supported(const struct ofp_act *a)
         return is_settable(((const struct ofp_act_set_field *) ofp_act_cast(a))->field);
     case OFP_ACT_MOVE:
         return is_settable(((const struct ofp_act_move *) ofp_act_cast(a))->dst.field);
+    case OFP_ACT_CHECK_PKT_LARGER:
+        return is_settable(((const struct ofp_act_check_pkt_larger *) ofp_act_cast(a))->dst.field);
     case OFP_ACT_POP:
         return is_settable(((const struct ofp_act_stack *) ofp_act_cast(a))->sf.field);
     case OFP_ACT_LEARN:
@@ -63,6 +65,7 @@ static const bool supported[OFP_N_ACTS] = {
     [OFP_ACT_LEARN] = true, [OFP_ACT_FIN_TIMEOUT] = true, [OFP_ACT_METER] = true,
     [OFP_ACT_GROUP] = true, [OFP_ACT_OUTPUT_TRUNC] = true, [OFP_ACT_MULTIPATH] = true, [OFP_ACT_BUNDLE] = true,
     [OFP_ACT_SET_QUEUE] = true, [OFP_ACT_POP_QUEUE] = true, [OFP_ACT_ENQUEUE] = true,
+    [OFP_ACT_CHECK_PKT_LARGER] = true, [OFP_ACT_SAMPLE] = true,
 };
 
 enum ofp_error xlate_acts_check(const void *acts, size_t len, const char **ret_name)

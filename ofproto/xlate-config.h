@@ -91,7 +91,7 @@ struct xbridge {
 
 /* What the datapath can do that translation asks about.  All of it, unless engine_set_config() finds otherwise. */
 struct xconfig_can {
-    bool ct_zone, ct_clear, ct_eventmask, clone, trunc;
+    bool ct_zone, ct_clear, ct_eventmask, clone, trunc, check_pkt_len;
 };
 
 struct xconfig {

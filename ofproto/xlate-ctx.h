@@ -11,6 +11,7 @@
  *     xlate-meter.c      meters
  *     xlate-group.c      groups
  *     xlate-hash.c       hashes, by which packets are dealt out
+ *     xlate-check-len.c  what depends on the packet's length
  *     xlate-multipath.c  links and ports that are chosen by them
  *
  * The packet at this point of its way is 'vlan' and, once a bridge has tables to match it with, 'flow'; out->mask is about the packet as it
@@ -130,6 +131,8 @@ struct xlate_fence {
 };
 void xlate_fence_begin(const struct xlate_ctx *ctx, struct xlate_fence *f);
 void xlate_fence_end(struct xlate_ctx *ctx, const struct xlate_fence *f);
+/* What has been emitted since F began is a copy's, by whatever it is in: the packet on the wire is what it was then. */
+void xlate_fence_restore(struct xlate_ctx *ctx, const struct xlate_fence *f);
 /* At the end of a translation: what nothing comes after needs no fence. */
 void xlate_fence_last(struct xlate_ctx *ctx);
 

@@ -34,6 +34,12 @@ void xlate_fence_end(struct xlate_ctx *ctx, const struct xlate_fence *f)
     }
     attrbuf_wrap(b, f->start, OVS_ACTION_ATTR_CLONE);
     ctx->n_fences++;
+    xlate_fence_restore(ctx, f);
+}
+
+void xlate_fence_restore(struct xlate_ctx *ctx, const struct xlate_fence *f)
+{
+    ctx->conntracked = f->conntracked;
     memcpy(ctx->wire, f->wire, sizeof ctx->wire);
     ctx->n_wire = f->n_wire;
     if (f->piped) {

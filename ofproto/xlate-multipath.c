@@ -61,13 +61,17 @@ static uint32_t choose_link(const struct ofp_act_multipath *a, uint64_t hash)
     return (hash & UINT32_MAX) % n;
 }
 
-/* Writes VALUE into DST. */
-static NOINLINE void write_number(struct xlate_ctx *ctx, const struct ofp_subfield *dst, uint64_t value)
+NOINLINE void pipeline_write_u64(struct xlate_ctx *ctx, const struct ofp_subfield *dst, uint64_t value)
 {
     struct flow from = ctx->flow;
 
     ofp_subfield_set_u64(dst, value, &from);
     pipeline_write_subfield(ctx, dst, &from, dst);
+}
+
+static void write_number(struct xlate_ctx *ctx, const struct ofp_subfield *dst, uint64_t value)
+{
+    pipeline_write_u64(ctx, dst, value);
     if (unlikely(ctx->trace)) {
         xlate_trace_subfield(ctx, dst);
     }

@@ -372,23 +372,30 @@ void pipeline_trace_set(struct xlate_ctx *ctx, const char *is)
     xlate_trace_set(ctx, is, acts, n);
 }
 
+void pipeline_do_set_last(struct xlate_ctx *ctx)
+{
+    struct pipeline *p = ctx->pipeline;
+
+    if (p->reason != OFPR_PACKET_OUT) { /* As the field has it: packet-ins name the rule that began, or the packet-out. */
+        p->reason = OFPR_ACTION_SET;
+        p->rule = p->first;
+    }
+    if (p->kept.n_set) {
+        struct xlate_step *outer_step = unlikely(ctx->trace) ? xlate_trace_enter_set(ctx->trace) : NULL;
+        pipeline_do_set(ctx);
+        if (unlikely(ctx->trace)) {
+            xlate_trace_leave(ctx->trace, outer_step);
+        }
+    }
+}
+
 void pipeline_finish(struct xlate_ctx *ctx)
 {
     struct pipeline *p = ctx->pipeline;
 
     if (p->fault == XLATE_FORWARD) {
         p->ended = false; /* exit leaves the action set to be done. */
-        if (p->reason != OFPR_PACKET_OUT) { /* As the field has it: packet-ins name the rule that began, or the packet-out. */
-            p->reason = OFPR_ACTION_SET;
-            p->rule = p->first;
-        }
-        if (p->kept.n_set) {
-            struct xlate_step *outer_step = unlikely(ctx->trace) ? xlate_trace_enter_set(ctx->trace) : NULL;
-            pipeline_do_set(ctx);
-            if (unlikely(ctx->trace)) {
-                xlate_trace_leave(ctx->trace, outer_step);
-            }
-        }
+        pipeline_do_set_last(ctx);
     }
 }
 

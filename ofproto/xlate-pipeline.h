@@ -56,7 +56,8 @@ void pipeline_begin(struct xlate_ctx *ctx);
 void pipeline_note_rule(struct xlate_ctx *ctx, struct rule *r);
 /* Does what is in the set of actions, which is then empty. */
 void pipeline_do_set(struct xlate_ctx *ctx);
-/* Does the action set, at the end. */
+/* Does the action set, as the last that is done with the packet; and ends its way through the bridge with that. */
+void pipeline_do_set_last(struct xlate_ctx *ctx);
 void pipeline_finish(struct xlate_ctx *ctx);
 /* Ends the packet's way through this bridge. */
 void pipeline_fail(struct xlate_ctx *ctx, enum xlate_verdict fault);
@@ -98,7 +99,11 @@ void pipeline_swap_ct(const struct flow *is, struct flow *f);
 /* xlate-hash.c.  A hash of FIELDS (enum ofp_hash_fields), or of all that tells connections apart, the same for both directions; it has been looked at. */
 uint64_t xlate_hash(struct xlate_ctx *ctx, unsigned int fields, uint64_t basis);
 uint64_t xlate_hash_connection(struct xlate_ctx *ctx, uint64_t basis);
+/* xlate-check-len.c.  A, and ACTS, which follow it in its list. */
+void pipeline_check_pkt_larger(struct xlate_ctx *ctx, const struct ofp_act_check_pkt_larger *a, const struct ofp_act *acts, size_t len);
 /* xlate-multipath.c */
+/* Writes VALUE into DST, if the packet has that. */
+void pipeline_write_u64(struct xlate_ctx *ctx, const struct ofp_subfield *dst, uint64_t value);
 void pipeline_multipath(struct xlate_ctx *ctx, const struct ofp_act_multipath *a);
 void pipeline_bundle(struct xlate_ctx *ctx, const struct ofp_act_bundle *a);
 /* xlate-group.c */

@@ -90,6 +90,10 @@ static void what_the_kernel_changes_it_changes_again(void **state UNUSED)
 static void a_clone_is_a_packet_of_its_own(void **state UNUSED)
 {
     check("clone(1,2),set(arp(op=2)),3", "1:clone(1,2);2:3;", -EPERM);
+    /* A frame of 42 bytes, and more with a tag. */
+    check("check_pkt_len(size=41,gt(set(arp(op=2)),1),le(2)),3", "2:1;1:3;", -EPERM);
+    check("check_pkt_len(size=42,gt(1),le(check_pkt_len(size=5,gt(2),le(4)))),set(arp(op=2)),3", "1:2;2:3;", -EPERM);
+    check("push_vlan(vid=5,pcp=0),check_pkt_len(size=45,gt(1),le(2))", "1:push_vlan(vid=5,pcp=0),1;", 0);
     check("set(eth(src=02:00:00:00:00:09)),clone(push_vlan(vid=5,pcp=0),set(arp(op=2)),1,clone(set(arp(op=3)),2)),3",
           "2:set(eth(src=02:00:00:00:00:09)),push_vlan(vid=5,pcp=0),1;"
           "3:set(eth(src=02:00:00:00:00:09)),push_vlan(vid=5,pcp=0),2;"

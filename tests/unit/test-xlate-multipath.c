@@ -1,4 +1,4 @@
-/* multipath, bundle, bundle_load, and outputs that are truncated. */
+/* multipath, bundle, bundle_load, outputs that are truncated, and what depends on the packet's length. */
 #include <config.h>
 
 #include <setjmp.h>
@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "lib/odp/odp-cookie.h"
 #include "lib/ofp/ofp-msg-port.h"
 #include "tests/unit/xlate-tables-kit.h"
 
@@ -166,6 +167,43 @@ static void a_member_that_goes_moves_its_own_packets_only(void **state UNUSED)
     assert_in_range(n, N / 4, N * 5 / 12);
 }
 
+/* Both branches, each with all that follows; and after them the packet as it was. */
+static void what_follows_a_length_check_is_done_for_both_lengths(void **state UNUSED)
+{
+    static const char *const flows[] = {
+        "actions=resubmit(,1),output:4",
+        "table=1,actions=mod_dl_dst:02:00:00:00:00:09,check_pkt_larger(200)->NXM_NX_REG0[0],resubmit(,2),output:3",
+        "table=2,reg0=1 actions=dec_ttl,output:2",
+        "table=2,priority=1,actions=drop",
+    };
+    struct xconfig *c = kit_two_bridges("1:t 2:t 3:t 4:t 5:tp-", "10:tp 11:t", flows, ARRAY_SIZE(flows));
+
+    expect(c, TCP, "check_pkt_len(size=200,gt(set(eth(dst=02:00:00:00:00:09)),set(ipv4(ttl=63)),2,3),le(set(eth(dst=02:00:00:00:00:09)),3)),"
+                   "set(eth(dst=02:00:00:00:00:09)),4", NULL);
+    assert_int_equal(out.slow, 0);
+    c->can.check_pkt_len = false;
+    struct flow flow = kit_packet(TCP);
+    kit_translate(c, &flow, actions_memory, &out);
+    assert_true(out.slow & ODP_SLOW_ACTION);
+    xconfig_destroy(c);
+}
+
+static void a_length_check_leads_on_and_ends_as_other_actions_do(void **state UNUSED)
+{
+    static const char *const flows[] = {
+        "actions=check_pkt_larger(200)->NXM_NX_REG0[0],write_actions(output:4),goto_table:2",
+        "table=2,reg0=1 actions=output:2,clear_actions",
+        "table=2,priority=1,actions=output:3",
+    };
+    struct xconfig *c = kit_two_bridges("1:t 2:t 3:t 4:t 5:tp-", "10:tp 11:t", flows, ARRAY_SIZE(flows));
+
+    expect(c, TCP, "check_pkt_len(size=200,gt(2),le(3,4))", NULL);
+    xconfig_destroy(c);
+    check("check_pkt_larger(200)->NXM_NX_REG0[0],output:2,exit", TCP, "check_pkt_len(size=200,gt(2),le(2))", NULL);
+    check("check_pkt_larger(9)->NXM_NX_REG0[0],check_pkt_larger(8)->NXM_NX_REG0[1],output:NXM_NX_REG0[0..1]", TCP,
+          "check_pkt_len(size=9,gt(check_pkt_len(size=8,gt(3),le(drop))),le(check_pkt_len(size=8,gt(2),le(drop))))", NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +213,8 @@ int main(void)
         cmocka_unit_test(what_is_hashed_is_looked_at_and_no_more),
         cmocka_unit_test(a_bundle_outputs_to_a_live_member),
         cmocka_unit_test(a_member_that_goes_moves_its_own_packets_only),
+        cmocka_unit_test(what_follows_a_length_check_is_done_for_both_lengths),
+        cmocka_unit_test(a_length_check_leads_on_and_ends_as_other_actions_do),
     };
 
     rcu_register_thread();
