@@ -55,7 +55,8 @@ NOINLINE void pipeline_check_pkt_larger(struct xlate_ctx *ctx, const struct ofp_
     struct nlattr *nest = attrbuf_nest_begin(b, OVS_ACTION_ATTR_CHECK_PKT_LEN);
     attrbuf_put_u16(b, OVS_CHECK_PKT_LEN_ATTR_PKT_LEN, a->pkt_len);
     ctx->n_within++;
-    for (int larger = 1; larger >= 0 && p->fault == XLATE_FORWARD; larger--) {
+    /* The kernel wants both, also if the first has ended the packet's way: then nothing is done in the second. */
+    for (int larger = 1; larger >= 0; larger--) {
         struct nlattr *branch = attrbuf_nest_begin(b, larger ? OVS_CHECK_PKT_LEN_ATTR_ACTIONS_IF_GREATER : OVS_CHECK_PKT_LEN_ATTR_ACTIONS_IF_LESS_EQUAL);
         pipeline_write_u64(ctx, &a->dst, larger);
         goes_on |= do_branch(ctx, acts, len);
@@ -68,5 +69,5 @@ NOINLINE void pipeline_check_pkt_larger(struct xlate_ctx *ctx, const struct ofp_
     attrbuf_nest_end(b, nest);
     ctx->out->slow |= ctx->config->can.check_pkt_len ? 0 : ODP_SLOW_ACTION;
     p->kept.n_set = 0; /* It has been done. */
-    p->ended = !goes_on;
+    p->ended = !goes_on || p->fault != XLATE_FORWARD;
 }

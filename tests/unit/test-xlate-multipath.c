@@ -199,6 +199,18 @@ static void a_length_check_leads_on_and_ends_as_other_actions_do(void **state UN
 
     expect(c, TCP, "check_pkt_len(size=200,gt(2),le(3,4))", NULL);
     xconfig_destroy(c);
+    /* A loop ends it; the datapath wants both branches all the same, of each. */
+    static const char *const loop[] = { "actions=output:2,check_pkt_larger(200)->NXM_NX_REG0[0],resubmit(,1),output:3", "table=1,actions=output:4,resubmit(,1)" };
+    c = kit_two_bridges("1:t 2:t 3:t 4:t 5:tp-", "10:tp 11:t", loop, ARRAY_SIZE(loop));
+    struct flow flow = kit_packet(TCP);
+    kit_translate(c, &flow, actions_memory, &out);
+    char *text = kit_actions_text(&out.actions);
+    assert_int_equal(out.verdict, XLATE_TOO_DEEP);
+    assert_non_null(strstr(text, "2,check_pkt_len(size=200,gt(4,4,"));
+    assert_non_null(strstr(text, "),le(drop))"));
+    assert_null(strstr(text, "3"));
+    free(text);
+    xconfig_destroy(c);
     check("check_pkt_larger(200)->NXM_NX_REG0[0],output:2,exit", TCP, "check_pkt_len(size=200,gt(2),le(2))", NULL);
     check("check_pkt_larger(9)->NXM_NX_REG0[0],check_pkt_larger(8)->NXM_NX_REG0[1],output:NXM_NX_REG0[0..1]", TCP,
           "check_pkt_len(size=9,gt(check_pkt_len(size=8,gt(3),le(drop))),le(check_pkt_len(size=8,gt(2),le(drop))))", NULL);
