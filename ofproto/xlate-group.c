@@ -17,20 +17,29 @@
 
 /* ---- Which are live. ---- */
 
-#define MAX_WATCH_DEPTH 16 /* Groups that watch one another: deeper, or in a circle, is not live. */
+/* Groups that are looked at for one bucket, and how deep, as they watch one another: what is beyond, or in a circle, is not live. */
+#define MAX_WATCHED 256
+#define MAX_WATCH_DEPTH 16
 
-static bool is_bucket_live(const struct xbridge *br, const struct bucket *b, unsigned int depth);
+struct watch {
+    const struct xbridge *br;
+    unsigned int n, depth;
+};
 
-static bool is_group_live(const struct xbridge *br, uint32_t id, unsigned int depth)
+static bool does_live(struct watch *w, const struct bucket *b);
+
+static bool is_group_live(struct watch *w, uint32_t id)
 {
-    const struct group *g = depth < MAX_WATCH_DEPTH ? groups_find(tables_groups(br->tables), id) : NULL;
+    const struct group *g = w->n < MAX_WATCHED && w->depth < MAX_WATCH_DEPTH ? groups_find(tables_groups(w->br->tables), id) : NULL;
+    bool live = false;
 
-    for (size_t i = 0; g && i < g->n_buckets; i++) {
-        if (is_bucket_live(br, &g->buckets[i], depth + 1)) {
-            return true;
-        }
+    w->n++;
+    w->depth++;
+    for (size_t i = 0; g && i < g->n_buckets && !live; i++) {
+        live = does_live(w, &g->buckets[i]);
     }
-    return false;
+    w->depth--;
+    return live;
 }
 
 static bool is_port_live(const struct xbridge *br, ofp_port_t no)
@@ -41,11 +50,18 @@ static bool is_port_live(const struct xbridge *br, ofp_port_t no)
 }
 
 /* One that watches nothing is; one that watches a port and a group is as long as either is. */
-static bool is_bucket_live(const struct xbridge *br, const struct bucket *b, unsigned int depth)
+static bool does_live(struct watch *w, const struct bucket *b)
 {
     bool port = !ofp_port_eq(b->watch_port, OFPP_NONE), group = b->watch_group != OFPG_ANY;
 
-    return (!port && !group) || (port && is_port_live(br, b->watch_port)) || (group && is_group_live(br, b->watch_group, depth));
+    return (!port && !group) || (port && is_port_live(w->br, b->watch_port)) || (group && is_group_live(w, b->watch_group));
+}
+
+static bool is_bucket_live(const struct xlate_ctx *ctx, const struct bucket *b)
+{
+    struct watch w = { .br = ctx->pipeline->bridge };
+
+    return does_live(&w, b);
 }
 
 /* The same, with a word about why it is not. */
@@ -53,7 +69,7 @@ static bool is_usable(struct xlate_ctx *ctx, const struct group *g, size_t i)
 {
     const struct bucket *b = &g->buckets[i];
 
-    if (likely(is_bucket_live(ctx->pipeline->bridge, b, 0))) {
+    if (likely(is_bucket_live(ctx, b))) {
         return true;
     }
     if (!ofp_port_eq(b->watch_port, OFPP_NONE)) {
@@ -103,11 +119,11 @@ static const struct bucket *deal(struct xlate_ctx *ctx, const struct group *g, u
     uint64_t total = 0;
 
     for (size_t i = 0; i < g->n_buckets; i++) {
-        total += all || is_bucket_live(ctx->pipeline->bridge, &g->buckets[i], 0) ? g->buckets[i].weight : 0;
+        total += all || is_bucket_live(ctx, &g->buckets[i]) ? g->buckets[i].weight : 0;
     }
     uint64_t at = ((hash & UINT32_MAX) * total) >> 32;
     for (size_t i = 0; i < g->n_buckets; i++) {
-        if (all || is_bucket_live(ctx->pipeline->bridge, &g->buckets[i], 0)) {
+        if (all || is_bucket_live(ctx, &g->buckets[i])) {
             if (at < g->buckets[i].weight) {
                 return &g->buckets[i];
             }
@@ -147,6 +163,7 @@ static NOINLINE void do_bucket(struct xlate_ctx *ctx, const struct bucket *b)
     struct pipeline_mark mark;
     struct xlate_fence fence;
 
+    ctx->n_resubmits++; /* Groups that lead to one another multiply, as tables do. */
     pipeline_note_rule(ctx, b->rule);
     pipeline_mark(ctx, &mark);
     xlate_fence_begin(ctx, &fence);
@@ -170,6 +187,16 @@ static NOINLINE void do_bucket(struct xlate_ctx *ctx, const struct bucket *b)
     }
 }
 
+static bool is_too_deep(struct xlate_ctx *ctx)
+{
+    if (likely(ctx->n_within < XLATE_MAX_RESUBMIT_DEPTH && ctx->n_resubmits < XLATE_MAX_RESUBMITS)) {
+        return false;
+    }
+    XLATE_TRACE(ctx, STEP_ERROR, "over max translation depth %d, or %d resubmit actions and buckets", XLATE_MAX_RESUBMIT_DEPTH, XLATE_MAX_RESUBMITS);
+    pipeline_fail(ctx, XLATE_TOO_DEEP);
+    return true;
+}
+
 void pipeline_group(struct xlate_ctx *ctx, uint32_t id)
 {
     struct pipeline *p = ctx->pipeline;
@@ -179,15 +206,12 @@ void pipeline_group(struct xlate_ctx *ctx, uint32_t id)
         XLATE_TRACE(ctx, STEP_WARNING, "Nonexistent group");
         return;
     }
-    if (ctx->n_within == XLATE_MAX_RESUBMIT_DEPTH || ctx->n_resubmits >= XLATE_MAX_RESUBMITS) {
-        XLATE_TRACE(ctx, STEP_ERROR, "over max translation depth %d", XLATE_MAX_RESUBMIT_DEPTH);
-        pipeline_fail(ctx, XLATE_TOO_DEEP);
+    if (is_too_deep(ctx)) {
         return;
     }
-    ctx->n_resubmits++; /* Groups that lead to one another multiply, as tables do. */
     pipeline_note_rule(ctx, g->rule);
     if (g->type == OFPGT_ALL || g->type == OFPGT_INDIRECT) {
-        for (size_t i = 0; i < g->n_buckets && !p->ended; i++) {
+        for (size_t i = 0; i < g->n_buckets && !p->ended && !is_too_deep(ctx); i++) {
             do_bucket(ctx, &g->buckets[i]);
         }
         return;

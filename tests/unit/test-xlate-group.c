@@ -126,6 +126,21 @@ static void groups_that_lead_to_themselves_end(void **state UNUSED)
     xconfig_destroy(c);
 }
 
+static void many_groups_that_watch_one_another_end(void **state UNUSED)
+{
+    struct xconfig *c = config("actions=group:1,output:2");
+
+    for (uint32_t id = 1; id <= 20; id++) { /* Each watches ten others, by buckets that watch others: 10 to the 16th ways. */
+        struct one ones[10];
+        for (unsigned int i = 0; i < ARRAY_SIZE(ones); i++) {
+            ones[i] = (struct one) { .actions = "output:3", .watch_group = 1 + (id + i) % 20 };
+        }
+        put_group(c->bridges[0], id, OFPGT_FF, &no_selection, ones, ARRAY_SIZE(ones));
+    }
+    expect(c, TCP, "2", "");
+    xconfig_destroy(c);
+}
+
 static void the_first_live_bucket_takes_over(void **state UNUSED)
 {
     struct xconfig *c = config("actions=group:1");
@@ -225,6 +240,7 @@ int main(void)
         cmocka_unit_test(each_bucket_gets_the_packet_as_it_came),
         cmocka_unit_test(a_group_that_is_not_there_does_nothing),
         cmocka_unit_test(groups_that_lead_to_themselves_end),
+        cmocka_unit_test(many_groups_that_watch_one_another_end),
         cmocka_unit_test(the_first_live_bucket_takes_over),
         cmocka_unit_test(connections_are_dealt_by_weight_and_stay),
         cmocka_unit_test(what_is_hashed_is_looked_at_and_no_more),
