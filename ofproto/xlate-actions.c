@@ -468,6 +468,25 @@ static void do_write_actions(struct xlate_ctx *ctx, const struct ofp_act_nest *n
 
 /* ---- All of them. ---- */
 
+/* What is done by something that has a number. */
+static void do_named(struct xlate_ctx *ctx, enum ofp_act_type type, uint64_t n)
+{
+    switch ((unsigned int) type) {
+    case OFP_ACT_GOTO_TABLE:
+        ctx->pipeline->next_table = n;
+        break;
+    case OFP_ACT_METER:
+        xlate_meter(ctx, n);
+        break;
+    case OFP_ACT_GROUP:
+        pipeline_group(ctx, n);
+        break;
+    case OFP_ACT_SET_QUEUE:
+        set_queue(ctx, n);
+        break;
+    }
+}
+
 static void do_number(struct xlate_ctx *ctx, enum ofp_act_type type, const struct ofp_act_number *a)
 {
     switch ((unsigned int) type) {
@@ -515,17 +534,8 @@ static void do_number(struct xlate_ctx *ctx, enum ofp_act_type type, const struc
     case OFP_ACT_SET_TUNNEL:
         write_number(ctx, OFP_FIELD_TUN_ID, a->n);
         break;
-    case OFP_ACT_GOTO_TABLE:
-        ctx->pipeline->next_table = a->n;
-        break;
-    case OFP_ACT_METER:
-        xlate_meter(ctx, a->n);
-        break;
-    case OFP_ACT_GROUP:
-        pipeline_group(ctx, a->n);
-        break;
-    case OFP_ACT_SET_QUEUE:
-        set_queue(ctx, a->n);
+    default:
+        do_named(ctx, type, a->n);
         break;
     }
 }

@@ -397,7 +397,7 @@ static void a_queue_is_the_priority_until_it_is_popped(void **state UNUSED)
 {
     CHECK(FLOWS("actions=set_queue:3,output:2,output:3"), { TCP, "set(skb_priority(0x10004)),2,3", "" });
     CHECK(FLOWS("actions=pop_queue,output:2"), { TCP, "2", "" });
-    CHECK(FLOWS("actions=set_queue:3,output:2,pop_queue,output:3"), { TCP ",skb_priority=0x5", "set(skb_priority(0x10004)),2,set(skb_priority(0x5)),3", NULL });
+    CHECK(FLOWS("actions=set_queue:3,output:2,pop_queue,output:3"), { TCP ",skb_priority=0x5", "set(skb_priority(0x10004)),2,set(skb_priority(0x5)),3", "skb_priority=0x5" });
     CHECK(FLOWS("actions=set_queue:3,enqueue:4:7,output:2"), { TCP, "set(skb_priority(0x10008)),4,set(skb_priority(0x10004)),2", "" });
     CHECK(FLOWS("actions=enqueue:4:7,output:2"), { TCP, "set(skb_priority(0x10008)),4,set(skb_priority(0)),2", "skb_priority=0" });
     CHECK(FLOWS("actions=set_queue:65535,output:2"), { TCP, "2", "" });
