@@ -540,8 +540,8 @@ static void do_number(struct xlate_ctx *ctx, enum ofp_act_type type, const struc
     }
 }
 
-/* What is less frequent, and actions that are a number. */
-static void do_other(struct xlate_ctx *ctx, const struct ofp_act *a)
+/* What is less frequent, and actions that are a number.  Not inlined: tables may be thousands deep, and none of these leads to a table but groups. */
+static NOINLINE void do_other(struct xlate_ctx *ctx, const struct ofp_act *a)
 {
     switch ((unsigned int) a->type) {
     case OFP_ACT_LEARN:
